@@ -321,7 +321,7 @@ class KubeClient:
                 proxy=credentials.proxy_url,
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=idle),
             )
-        except aiohttp.ClientError as error:
+        except (aiohttp.ClientError, OSError) as error:
             raise _translate(error, f"{method} {query}") from error
 
     def _session(self, lane: Lane) -> aiohttp.ClientSession:
@@ -360,7 +360,7 @@ def decode_body(response: Response, kind: type[T], *, request: str) -> T:
 async def _read_all(answer: aiohttp.ClientResponse, request: str) -> bytes:
     try:
         return await answer.read()
-    except aiohttp.ClientError as error:
+    except (aiohttp.ClientError, OSError) as error:
         raise _translate(error, request) from error
 
 
@@ -368,22 +368,24 @@ async def _refusal(answer: aiohttp.ClientResponse, request: str) -> KubeError:
     """Make the error that an answer to a watch means when it is not 200."""
     try:
         body = await answer.content.read(_REFUSAL_BYTES)
-    except aiohttp.ClientError as error:
+    except (aiohttp.ClientError, OSError) as error:
         return _translate(error, request)
     headers = Response(answer.status, answer.raw_headers, b"").headers
     return from_response(answer.status, headers, body, request=request)
 
 
-def _translate(error: aiohttp.ClientError, request: str) -> KubeError:
+def _translate(error: aiohttp.ClientError | OSError, request: str) -> KubeError:
     """Say in our terms what aiohttp reports."""
     text = f"{request}: {shorten(str(error)) or type(error).__name__}"
     match error:
-        case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+        case (
+            aiohttp.ClientConnectorError()
+            | aiohttp.ConnectionTimeoutError()
+            | aiohttp.ClientHttpProxyError()
+        ):
             return ConnectionFailedError(text)
-        case aiohttp.ServerTimeoutError():
+        case TimeoutError():
             return RequestTimeoutError(text)
-        case aiohttp.ClientResponseError() if isinstance(error, aiohttp.ClientHttpProxyError):
-            return ConnectionFailedError(text)
         case aiohttp.ClientResponseError():
             return MalformedResponseError(text)
         case _:

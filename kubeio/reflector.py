@@ -4,85 +4,76 @@
       ▲        │
       └────────┴── 410, or the resourceVersion is refused
 
-The consumer is told of changes in order, `Upserted` and `Deleted`, and gets a `Listed`
-mark after each list. The reflector keeps uid and resourceVersion of every object it
-has told of, nothing else; by them a list after a gap becomes a difference: what is
+The consumer is told of changes in order, `Upserted` and `Deleted`, with a `Listed`
+mark after each list. The reflector knows uid and resourceVersion of everything that
+it has told of (`kubeio.known`), so a list after a gap becomes a difference: what is
 gone is `Deleted`, what is unchanged is not told again, and an object made anew under
-an old name is `Deleted` and `Upserted`. So nothing is lost in a gap, however long.
+an old name is `Deleted`, then `Upserted`. Nothing is lost in a gap, however long.
 
-One decode for each event, straight into the caller's msgspec struct. Pages of lists
-and bursts of events are worked off in slices of a few milliseconds.
+Lists come in pages and bursts of events in slices of a few milliseconds, so neither
+memory nor the event loop is held by a large cluster. Every ending leads to a wait,
+except the one that we asked for (``timeoutSeconds``) after a watch that worked.
 """
 
+import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+from kubeio.backoff import Backoff, Jitter
+from kubeio.changes import Listed, ReflectorEvent, ReflectorStatistics
 from kubeio.client import KubeClient
-from kubeio.resources import ResourcePath
+from kubeio.decoding import BOOKMARK, OBJECT_EVENTS, ListPage, ObjectDecoder, Query
+from kubeio.errors import (
+    ConnectionFailedError,
+    ConnectionLostError,
+    ForbiddenError,
+    GoneError,
+    InvalidError,
+    KubeError,
+    MalformedResponseError,
+    NotFoundError,
+    RequestTimeoutError,
+    ServerError,
+    TooManyRequestsError,
+    UnauthorizedError,
+)
+from kubeio.known import KnownObjects
 
 T = TypeVar("T")
 
+WATCH_TIMEOUT_SECONDS: Final = (300, 600)
+"""The server is asked to end a watch after a time between these."""
+IDLE_TIMEOUT_SECONDS: Final = (70.0, 75.0)
+"""No byte for this long is a dead connection: bookmarks come about once a minute."""
+PAGE_TIMEOUT_SECONDS: Final = 60.0
+SLICE_SECONDS: Final = 0.005
+WORKING_WATCH_SECONDS: Final = 10.0
+"""A watch that lived this long has worked, even if nothing happened."""
+SHORTEST_WATCH_SECONDS: Final = 1.0
+"""After a shorter one we wait, whatever it told."""
+EXPIRED_LISTS_BEFORE_UNPAGED: Final = 2
+"""So often a list's pages may expire under us before it is asked for in one piece."""
+FAILURES_BEFORE_RELIST: Final = 5
+"""So many 5xx in a row on watches from one resourceVersion, and we list again: a server
+restored from a backup may not know that version for ever."""
 
-@dataclass(frozen=True, slots=True)
-class Upserted(Generic[T]):
-    """An object exists, in this state."""
+_REASONS: Final[tuple[tuple[type[KubeError], str], ...]] = (
+    (GoneError, "expired"),
+    (TooManyRequestsError, "throttled"),
+    (UnauthorizedError, "unauthorized"),
+    (ForbiddenError, "forbidden"),
+    (NotFoundError, "not_found"),
+    (InvalidError, "invalid"),
+    (ServerError, "server_error"),
+    (ConnectionFailedError, "connect"),
+    (ConnectionLostError, "lost"),
+    (RequestTimeoutError, "silent"),
+    (MalformedResponseError, "malformed"),
+)
 
-    object: T
-
-
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """An object that was `Upserted` is gone (or no longer matches the selector)."""
-
-    namespace: str
-    name: str
-    uid: str
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Everything that existed at `resource_version` has been told."""
-
-    resource_version: str
-
-
-ReflectorEvent = Upserted[T] | Deleted | Listed
-
-
-@dataclass(slots=True)
-class ReflectorStatistics:
-    """What a reflector has lived through; counts since the start.
-
-    Attributes
-    ----------
-    listed
-        True once the first list is complete.
-    object_count
-        Objects known now.
-    undecodable_count
-        Of these, objects whose newest state could not be decoded.
-    event_count
-        Watch events that told something.
-    lists, watches
-        Times each was begun again, by reason: ``start``, ``expired``, ``ended``,
-        ``idle``, ``lost``, ``refused``, ``malformed``…
-    decode_failure_count
-        Objects that could not be decoded, each time.
-    last_byte_at, last_event_at
-        Monotonic seconds of the clock given; None before the first.
-    """
-
-    listed: bool = False
-    object_count: int = 0
-    undecodable_count: int = 0
-    event_count: int = 0
-    lists: dict[str, int] = field(default_factory=dict)
-    watches: dict[str, int] = field(default_factory=dict)
-    decode_failure_count: int = 0
-    last_byte_at: float | None = None
-    last_event_at: float | None = None
+_logger = logging.getLogger(__name__)
 
 
 class Reflector(Generic[T]):
@@ -92,22 +83,12 @@ class Reflector(Generic[T]):
     ----------
     client
         Its ``reads`` and ``watches`` lanes are used.
-    resource
-        What to watch.
-    object_type
-        The msgspec struct to decode each object into. It must have a ``metadata`` with
-        ``namespace``, ``name``, ``uid`` and ``resource_version`` (str, "" where absent).
+    query
+        What to watch, and the type to decode it into.
     deliver
-        Gets every event, in order, in the event loop; must not block.
-    convert
-        Makes a T of the decoded struct; a ValueError from it counts as undecodable.
-        None where the struct is what the consumer wants.
-    field_selector, label_selector
-        As the API takes them; "" for all.
-    page_size
-        Objects in a page of a list.
+        Gets every event, in order, in the event loop; must not block or raise.
     seed
-        Of the jitter.
+        Of the jitter: give each process its own.
     clock
         Monotonic seconds.
     sleep
@@ -117,29 +98,233 @@ class Reflector(Generic[T]):
     def __init__(
         self,
         client: KubeClient,
-        resource: ResourcePath,
-        object_type: type[Any],
+        query: Query[T],
         deliver: Callable[[ReflectorEvent[T]], None],
         *,
-        convert: Callable[[Any], T] | None = None,
-        field_selector: str = "",
-        label_selector: str = "",
-        page_size: int = 500,
         seed: int = 0,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        raise NotImplementedError
+        self._client = client
+        self._query = query
+        self._deliver = deliver
+        self._clock = clock
+        self._sleep = sleep
+        self._jitter = Jitter(seed)
+        self._backoff = Backoff(self._jitter)
+        self._name = str(query.resource)
+        self._decoder = ObjectDecoder(query)
+        self._resource_version = ""
+        self._list_reason = "start"
+        self._server_errors = 0
+        self.statistics = ReflectorStatistics()
+        self._known = KnownObjects(self._name, deliver, self.statistics)
 
-    @property
-    def statistics(self) -> ReflectorStatistics:
-        """Counts and times; do not write."""
-        raise NotImplementedError
+    def last_byte_age_seconds(self) -> float | None:
+        """Seconds since the server last sent anything; None before the first byte."""
+        last = self.statistics.last_byte_at
+        return None if last is None else self._clock() - last
+
+    def last_event_age_seconds(self) -> float | None:
+        """Seconds since the last event of an object; None before the first."""
+        last = self.statistics.last_event_at
+        return None if last is None else self._clock() - last
 
     def problem(self, *, max_silence_seconds: float = 120.0) -> str | None:
         """Say why the view may not be relied on, None if it may: for ``/readyz``."""
-        raise NotImplementedError
+        because = f": {self.statistics.last_problem}" if self.statistics.last_problem else ""
+        if not self.statistics.listed:
+            return f"{self._name} not listed yet{because}"
+        age = self.last_byte_age_seconds() or 0.0
+        if age > max_silence_seconds:
+            return f"nothing heard of {self._name} for {age:.0f} s{because}"
+        return None
 
     async def run(self) -> None:
-        """List and watch until cancelled; errors are logged and tried again."""
-        raise NotImplementedError
+        """List and watch until cancelled; what goes wrong is logged and tried again."""
+        while True:
+            delay = await self.run_once()
+            if delay > 0:
+                await self._sleep(delay)
+
+    async def run_once(self) -> float:
+        """List if need be, then watch until that ends; give the seconds to wait then."""
+        if not self._resource_version:
+            try:
+                await self._list()
+            except KubeError as error:
+                return self._after(error, lasted=0.0, has_worked=False)
+        started, version = self._clock(), self._resource_version
+        try:
+            await self._watch()
+        except KubeError as caught:
+            error_or_none: KubeError | None = caught
+        else:
+            error_or_none = None
+        lasted = self._clock() - started
+        has_worked = lasted >= WORKING_WATCH_SECONDS or self._resource_version != version
+        return self._after(error_or_none, lasted=lasted, has_worked=has_worked)
+
+    def _after(self, error: KubeError | None, *, lasted: float, has_worked: bool) -> float:
+        """Decide what an ending means, and how long to wait."""
+        reason = "ended" if error is None else _reason_of(error)
+        _count(self.statistics.endings, reason)
+        if has_worked:
+            self._backoff.reset()
+        self._forget_refused_version(error)
+        if error is None:
+            self.statistics.last_problem = ""
+            is_due = has_worked and lasted >= SHORTEST_WATCH_SECONDS
+            delay = 0.0 if is_due else self._backoff.next_delay()
+            _logger.debug("Watch ended: resource=%s lasted_seconds=%.1f", self._name, lasted)
+            return delay
+        delay = self._backoff.next_delay(error.retry_after_seconds)
+        self.statistics.last_problem = str(error)
+        _logger.warning(
+            "List or watch failed: resource=%s reason=%s retry_in_seconds=%.1f: %s",
+            self._name,
+            reason,
+            delay,
+            error,
+        )
+        return delay
+
+    def _forget_refused_version(self, error: KubeError | None) -> None:
+        """Make the next round list, where watching from our version has no future."""
+        self._server_errors = self._server_errors + 1 if isinstance(error, ServerError) else 0
+        if not self._resource_version:
+            return
+        match error:
+            case GoneError():
+                self._list_reason = "expired"
+            case InvalidError():
+                self._list_reason = "invalid"
+            case ServerError() if self._server_errors >= FAILURES_BEFORE_RELIST:
+                self._list_reason = "server_error"
+            case _:
+                return
+        self._resource_version = ""
+        self._server_errors = 0
+
+    async def _list(self) -> None:
+        """List everything, page by page, and tell the difference."""
+        started = self._clock()
+        _count(self.statistics.lists, self._list_reason)
+        version = await self._list_pages_until_complete()
+        self._known.end_list()
+        self._resource_version = version
+        self.statistics.listed = True
+        self.statistics.last_problem = ""
+        self._deliver(Listed(version))
+        _logger.info(
+            "Listed: resource=%s count=%d resource_version=%s seconds=%.2f",
+            self._name,
+            len(self._known),
+            version,
+            self._clock() - started,
+        )
+
+    async def _list_pages_until_complete(self) -> str:
+        """List from the start whenever a continue token has outlived etcd's history.
+
+        The pages so far are then of a state that nobody can complete. A list that is
+        always slower than the history is long gets asked for in one piece.
+        """
+        for _ in range(EXPIRED_LISTS_BEFORE_UNPAGED):
+            try:
+                return await self._list_pages(self._query.page_size)
+            except GoneError:
+                _count(self.statistics.endings, "expired")
+        return await self._list_pages(0)
+
+    async def _list_pages(self, page_size: int) -> str:
+        """Take in all pages; give the resourceVersion to watch from, the first page's.
+
+        All pages of one list are of one state, which that version names.
+        """
+        self._known.begin_list()
+        parameters = self._query.parameters()
+        if page_size:
+            parameters["limit"] = str(page_size)
+        version = ""
+        while True:
+            response = await self._client.call(
+                "GET",
+                self._query.resource.collection,
+                params=parameters,
+                timeout_seconds=PAGE_TIMEOUT_SECONDS,
+            )
+            self.statistics.last_byte_at = self._clock()
+            page = self._decoder.page(response.body)
+            del response  # the page's items keep the bytes they need
+            version = version or page.metadata.resource_version
+            await self._take_page(page)
+            if not page.metadata.continue_token:
+                return version
+            parameters["continue"] = page.metadata.continue_token
+
+    async def _take_page(self, page: ListPage) -> None:
+        # On a first list nothing is known and reading metadata first would be wasted.
+        is_first = not self.statistics.listed
+        slice_end = self._clock() + SLICE_SECONDS
+        for item in page.items or ():
+            if is_first or not self._known.is_listed_unchanged(self._decoder.metadata(item)):
+                self._known.upsert(self._decoder.item(item))
+            if self._clock() >= slice_end:
+                await asyncio.sleep(0)
+                slice_end = self._clock() + SLICE_SECONDS
+
+    async def _watch(self) -> None:
+        """Watch from the version we have until the server ends it or it fails."""
+        parameters = {
+            **self._query.parameters(),
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._resource_version,
+            "timeoutSeconds": str(round(self._jitter.between(*WATCH_TIMEOUT_SECONDS))),
+        }
+        async with self._client.stream(
+            self._query.resource.collection,
+            params=parameters,
+            idle_timeout_seconds=self._jitter.between(*IDLE_TIMEOUT_SECONDS),
+        ) as stream:
+            self.statistics.last_byte_at = self._clock()
+            self.statistics.last_problem = ""
+            while lines := await stream.read_lines():
+                await self._take_lines(lines)
+
+    async def _take_lines(self, lines: list[bytes]) -> None:
+        now = self._clock()
+        self.statistics.last_byte_at = now
+        slice_end = now + SLICE_SECONDS
+        for line in lines:
+            if line:
+                self._take_event(line)
+            if self._clock() >= slice_end:
+                await asyncio.sleep(0)
+                slice_end = self._clock() + SLICE_SECONDS
+
+    def _take_event(self, line: bytes) -> None:
+        kind, decoded = self._decoder.event(line)
+        if kind in OBJECT_EVENTS:
+            self.statistics.event_count += 1
+            self.statistics.last_event_at = self._clock()
+            if kind == "DELETED":
+                self._known.delete(decoded.metadata)
+            else:
+                self._known.upsert(decoded)
+        elif kind != BOOKMARK:
+            _logger.warning("Unknown watch event: resource=%s type=%s", self._name, kind)
+        if decoded.metadata.resource_version:
+            self._resource_version = decoded.metadata.resource_version
+
+
+def _reason_of(error: KubeError) -> str:
+    for kind, reason in _REASONS:
+        if isinstance(error, kind):
+            return reason
+    return "other"
+
+
+def _count(counts: dict[str, int], reason: str) -> None:
+    counts[reason] = counts.get(reason, 0) + 1

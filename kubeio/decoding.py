@@ -1,0 +1,219 @@
+"""From the bytes of a list or a watch to objects of the caller's type.
+
+An event is decoded once, straight into the caller's struct. Only where that fails is
+it read a second time, with all but the metadata left out, to tell an object that we
+cannot read (skip it, by its name) from an answer that is no API server's (hang up).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from kubeio.errors import MalformedResponseError, from_status, shorten
+from kubeio.resources import ResourcePath
+
+T = TypeVar("T")
+
+OBJECT_EVENTS: Final = frozenset(("ADDED", "MODIFIED", "DELETED"))
+BOOKMARK: Final = "BOOKMARK"
+
+
+class Metadata(Protocol):
+    """What is read of an object's metadata; "" where a field is absent."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+
+
+class ObjectMetadata(msgspec.Struct, rename="camel", gc=False):
+    """`Metadata` and nothing else."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class ListMetadata(msgspec.Struct, rename="camel", frozen=True):
+    """Metadata of a page of a list."""
+
+    resource_version: str = ""
+    continue_token: str = msgspec.field(name="continue", default="")
+
+
+class ListPage(msgspec.Struct, frozen=True):
+    """One page; items are not decoded yet and keep the page's bytes alive."""
+
+    metadata: ListMetadata
+    items: list[msgspec.Raw] | None
+
+
+class Bare(msgspec.Struct, frozen=True, gc=False):
+    """An object without its content."""
+
+    metadata: ObjectMetadata
+
+
+class _BareEvent(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    object: Bare
+
+
+class _RawEvent(msgspec.Struct, frozen=True, gc=False):
+    type: str
+    object: msgspec.Raw
+
+
+class Decoded(msgspec.Struct, Generic[T], frozen=True, gc=False):
+    """An object, or what is known of one that cannot be decoded.
+
+    Attributes
+    ----------
+    object
+        None where `problem` says why there is none.
+    problem
+        "" where all is well.
+    """
+
+    metadata: Metadata
+    object: T | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query(Generic[T]):
+    """What to list and watch, and what to make of it.
+
+    Attributes
+    ----------
+    resource
+        Which resource, in all namespaces or in one.
+    object_type
+        The msgspec struct to decode an object into. It must have a ``metadata`` with the
+        fields of `Metadata`.
+    convert
+        Makes a T of the struct; a ValueError from it counts as undecodable. None where
+        the struct itself is what the consumer wants.
+    field_selector, label_selector
+        As the API takes them; "" for all.
+    page_size
+        Objects in a page of a list.
+    """
+
+    resource: ResourcePath
+    object_type: type[Any]
+    convert: Callable[[Any], T] | None = None
+    field_selector: str = ""
+    label_selector: str = ""
+    page_size: int = 500
+
+    def parameters(self) -> dict[str, str]:
+        """Give the selectors as a query."""
+        selectors = {"fieldSelector": self.field_selector, "labelSelector": self.label_selector}
+        return {name: value for name, value in selectors.items() if value}
+
+
+class ObjectDecoder(Generic[T]):
+    """Decodes the pages and events of one query.
+
+    Cost: 16 µs for a Pod of 7 KB into a struct of 60 fields; metadata alone 7 µs.
+    """
+
+    def __init__(self, query: Query[T]) -> None:
+        event_type = msgspec.defstruct(
+            "WatchEvent", [("type", str), ("object", query.object_type)], gc=False
+        )
+        self._decode_event: Callable[[bytes], Any] = msgspec.json.Decoder(event_type).decode
+        self._decode_object: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(
+            query.object_type
+        ).decode
+        self._decode_page = msgspec.json.Decoder(ListPage).decode
+        self._decode_bare = msgspec.json.Decoder(Bare).decode
+        self._decode_bare_event = msgspec.json.Decoder(_BareEvent).decode
+        self._decode_raw_event = msgspec.json.Decoder(_RawEvent).decode
+        self._convert = query.convert
+        self._name = str(query.resource)
+
+    def page(self, body: bytes) -> ListPage:
+        """Cut a page into items; `MalformedResponseError` where it is none."""
+        try:
+            page = self._decode_page(body)
+        except msgspec.DecodeError as error:
+            raise self._malformed("a list", body, error) from error
+        if not page.metadata.resource_version:
+            raise MalformedResponseError(f"LIST {self._name}: the list has no resourceVersion")
+        return page
+
+    def metadata(self, item: msgspec.Raw) -> Metadata:
+        """Read the metadata of a list's item; `MalformedResponseError` if it has none."""
+        try:
+            metadata = self._decode_bare(item).metadata
+        except msgspec.DecodeError as error:
+            raise self._malformed("an object", bytes(item), error) from error
+        return self._checked(metadata, item)
+
+    def item(self, item: msgspec.Raw) -> Decoded[T]:
+        """Decode a list's item; `MalformedResponseError` if it has no metadata."""
+        try:
+            decoded = self._decode_object(item)
+            return Decoded(decoded.metadata, self._converted(decoded))
+        except ValueError as error:
+            return Decoded(self.metadata(item), None, str(error))
+
+    def event(self, line: bytes) -> tuple[str, Decoded[T]]:
+        """Decode one line of a watch.
+
+        Returns
+        -------
+        tuple
+            The type (one of `OBJECT_EVENTS`, `BOOKMARK`, or one we don't know) and the
+            object; of a bookmark only the metadata.
+
+        Raises
+        ------
+        ApiError
+            For an ERROR event.
+        MalformedResponseError
+            Where the line is no watch event.
+        """
+        try:
+            event = self._decode_event(line)
+            if event.type in OBJECT_EVENTS:
+                decoded = event.object
+                return event.type, Decoded(decoded.metadata, self._converted(decoded))
+        except ValueError as error:
+            return self._event_without_object(line, str(error))
+        return self._event_without_object(line, "")
+
+    def _converted(self, decoded: Any) -> Any:
+        return decoded if self._convert is None else self._convert(decoded)
+
+    def _event_without_object(self, line: bytes, problem: str) -> tuple[str, Decoded[T]]:
+        try:
+            raw = self._decode_raw_event(line)
+            if raw.type == "ERROR":
+                raise from_status(bytes(raw.object), request=f"WATCH {self._name}")
+            bare = self._decode_bare_event(line)
+        except msgspec.DecodeError as error:
+            raise self._malformed("a watch event", line, error) from error
+        metadata: Metadata = bare.object.metadata
+        if bare.type in OBJECT_EVENTS:
+            metadata = self._checked(metadata, line)
+        return bare.type, Decoded(metadata, None, problem)
+
+    def _checked(self, metadata: Metadata, source: bytes | msgspec.Raw) -> Metadata:
+        if not metadata.name or not metadata.uid:
+            raise self._malformed("an object with a name and a uid", bytes(source), None)
+        return metadata
+
+    def _malformed(
+        self, expected: str, body: bytes, error: Exception | None
+    ) -> MalformedResponseError:
+        why = f" ({error})" if error else ""
+        return MalformedResponseError(
+            f"{self._name}: {expected} was expected{why}: {shorten(body) or 'nothing came'}"
+        )
