@@ -54,18 +54,21 @@ async def load_kubeconfig(paths: str, context: str | None = None) -> Login:
         configuration.cert_file,
         configuration.key_file,
     )
-    return Login(
-        server_url=str(configuration.host).rstrip("/"),
-        authorization=configuration.api_key.get("BearerToken"),
-        ca_file=configuration.ssl_ca_cert,
-        certificate_file=configuration.cert_file,
-        key_file=configuration.key_file,
-        verify=bool(configuration.verify_ssl),
-        server_name=configuration.tls_server_name,
-        proxy_url=configuration.proxy,
-        files=tuple(dict.fromkeys(name for name in files if name)),
-        expires_at=getattr(loader, "exec_plugin_expiry", None),
-    )
+    try:
+        return Login(
+            server_url=str(configuration.host).rstrip("/"),
+            authorization=configuration.api_key.get("BearerToken", "").strip() or None,
+            ca_file=configuration.ssl_ca_cert,
+            certificate_file=configuration.cert_file,
+            key_file=configuration.key_file,
+            verify=bool(configuration.verify_ssl),
+            server_name=configuration.tls_server_name,
+            proxy_url=configuration.proxy,
+            files=tuple(dict.fromkeys(name for name in files if name)),
+            expires_at=getattr(loader, "exec_plugin_expiry", None),
+        )
+    except KubeConfigError as error:
+        raise KubeConfigError(f"{paths}: {error}") from None
 
 
 def _merge(paths: str) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 DEFAULT_PATH: Final = "~/.kube/config"
 
@@ -48,6 +49,15 @@ class Login:
     proxy_url: str | None = None
     files: tuple[str, ...] = ()
     expires_at: datetime.datetime | None = None
+
+    def __post_init__(self) -> None:
+        server = urlsplit(self.server_url)
+        if server.scheme not in ("http", "https") or not server.hostname:
+            raise KubeConfigError(
+                f"server {self.server_url!r}: an http:// or https:// URL with a host is expected"
+            )
+        if self.authorization is not None and not self.authorization.isprintable():
+            raise KubeConfigError("the token holds line breaks or other characters no token has")
 
 
 def find_kubeconfig(flag: str | None, environ: Mapping[str, str]) -> str | None:
