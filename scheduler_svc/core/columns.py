@@ -1,0 +1,269 @@
+"""Node state as columns: one array element a Node, so that a decision is a few array operations.
+
+Amounts are int64, resource-major `(R, N)` and C-contiguous. `free` is allocatable
+minus requested and is kept up to date with every Pod; it is negative where a Node is
+over its allocatable. The first two resources are CPU and memory *as scored*: with
+defaults for containers that request nothing (see `resources`).
+
+A Node's row does not move while the Node is known. A Node that is deleted while Pods
+are still on it, or that Pods name before it is seen, has a row that is not live.
+
+Two change logs tell which rows have a new specification or new usage, so that a
+cached evaluation brings up to date only those.
+"""
+
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_svc.core.changes import ChangeLog
+from scheduler_svc.core.images import ImageIndex
+from scheduler_svc.core.labels import BoolArray, Int32Array, LabelColumn, Rows
+from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.objects import Taint
+from scheduler_svc.core.ports import PortIndex
+from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests
+
+Int64Array = npt.NDArray[np.int64]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+SCORED_CPU: Final = 0
+SCORED_MEMORY: Final = 1
+PODS_ROW: Final = 2
+CPU_ROW: Final = 3
+MEMORY_ROW: Final = 4
+EPHEMERAL_STORAGE_ROW: Final = 5
+# Always zero: what a resource looks like that no Node has ever offered.
+UNKNOWN_ROW: Final = 6
+
+_FIXED: Final = {
+    PODS: PODS_ROW,
+    CPU: CPU_ROW,
+    MEMORY: MEMORY_ROW,
+    EPHEMERAL_STORAGE: EPHEMERAL_STORAGE_ROW,
+}
+_FIRST_CAPACITY: Final = 64
+_FIXED_COUNT: Final = 7
+
+
+class NodeColumns:
+    """The state of all Nodes, by row.
+
+    Plugins read and never write: `live` and `unschedulable` bool `(N,)`; `allocatable` and
+    `free` int64 `(R, N)`; `taint_codes` int32 `(N,)`, indices into `taint_sets`. N is the
+    capacity: rows beyond the known Nodes are not live.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self.names: list[str] = []
+        self.infos: list[NodeInfo | None] = []
+        self.images = ImageIndex()
+        self.ports = PortIndex(_FIRST_CAPACITY)
+        self.taint_sets: list[tuple[Taint, ...]] = [()]
+        self.usage_log = ChangeLog()
+        self.spec_log = ChangeLog()
+        self.node_count = 0
+        self.live: BoolArray = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
+        self.unschedulable: BoolArray = np.zeros(_FIRST_CAPACITY, dtype=np.bool_)
+        self.taint_codes: Int32Array = np.zeros(_FIRST_CAPACITY, dtype=np.int32)
+        self.allocatable: Int64Array = np.zeros((_FIXED_COUNT, _FIRST_CAPACITY), dtype=np.int64)
+        self.free: Int64Array = np.zeros((_FIXED_COUNT, _FIRST_CAPACITY), dtype=np.int64)
+        self._resource_rows = dict(_FIXED)
+        self._taint_code_of: dict[tuple[Taint, ...], int] = {(): 0}
+        self._labels: dict[str, LabelColumn] = {}
+        self._vacant_rows: list[int] = []
+        self._vectors: dict[Requests, Int64Array] = {}
+
+    @property
+    def capacity(self) -> int:
+        """N: the length of every column."""
+        return len(self.live)
+
+    @property
+    def resource_names(self) -> tuple[str, ...]:
+        """The names of the resources; a longer tuple than before means that rows were added."""
+        return tuple(self._resource_rows)
+
+    def resource_row(self, name: str) -> int:
+        """Give the row of resource `name`; `UNKNOWN_ROW` if no Node or bound Pod ever named it."""
+        return self._resource_rows.get(name, UNKNOWN_ROW)
+
+    def _make_resource_row(self, name: str) -> int:
+        row = self._resource_rows.get(name)
+        if row is None:
+            row = self._resource_rows[name] = len(self.allocatable)
+            blank = np.zeros((1, self.capacity), dtype=np.int64)
+            self.allocatable = np.concatenate([self.allocatable, blank])
+            self.free = np.concatenate([self.free, blank])
+            self._vectors.clear()
+        return row
+
+    def vector(self, requests: Requests) -> Int64Array:
+        """Give `requests`, and one Pod, as an int64 column `(R,)`. Cached: do not write."""
+        vector = self._vectors.get(requests)
+        if vector is None:
+            scalars = [(self._make_resource_row(name), amount) for name, amount in requests.scalars]
+            vector = np.zeros(len(self.allocatable), dtype=np.int64)
+            vector[:_FIXED_COUNT] = (
+                requests.nonzero_milli_cpu,
+                requests.nonzero_memory_bytes,
+                1,
+                requests.milli_cpu,
+                requests.memory_bytes,
+                requests.ephemeral_storage_bytes,
+                0,
+            )
+            for row, amount in scalars:
+                vector[row] = amount
+            if len(self._vectors) > 16384:
+                self._vectors.clear()
+            self._vectors[requests] = vector
+        return vector
+
+    def row_for(self, name: str) -> int:
+        """Give the row of Node `name`; one that is not live is made for an unknown name."""
+        row = self.rows.get(name)
+        if row is not None:
+            return row
+        if self._vacant_rows:
+            row = self._vacant_rows.pop()
+            self.names[row] = name
+        else:
+            row = len(self.infos)
+            if row == self.capacity:
+                self._grow(2 * row)
+            self.infos.append(None)
+            self.names.append(name)
+        self.rows[name] = row
+        return row
+
+    def release_row(self, row: int) -> None:
+        """Give back the row of a Node that is neither known nor has Pods."""
+        del self.rows[self.names[row]]
+        self._vacant_rows.append(row)
+
+    def set_node(self, info: NodeInfo) -> NodeInfo | None:
+        """Store a new or changed Node; gives what was known of it before. O(R + labels in use)."""
+        row = self.row_for(info.name)
+        old = self.infos[row]
+        if old == info:
+            return old
+        self.node_count += old is None
+        self.images.replace(row, old.images if old else (), info.images)
+        self.infos[row] = info
+        self.live[row] = True
+        self.unschedulable[row] = info.unschedulable
+        self.taint_codes[row] = self._taint_code(info.taints)
+        self._set_allocatable(row, dict(info.allocatable))
+        for key, column in self._labels.items():
+            column.set(row, info.labels.get(key))
+        self.spec_log.append(row)
+        return old
+
+    def remove_node(self, name: str) -> NodeInfo | None:
+        """Forget a Node's facts, not its Pods; gives what was known of it."""
+        row = self.rows.get(name)
+        old = None if row is None else self.infos[row]
+        if row is None or old is None:
+            return None
+        self.node_count -= 1
+        self.images.replace(row, old.images, ())
+        self.infos[row] = None
+        self.live[row] = False
+        self.unschedulable[row] = False
+        self.taint_codes[row] = 0
+        self._set_allocatable(row, {})
+        for column in self._labels.values():
+            column.set(row, None)
+        self.spec_log.append(row)
+        return old
+
+    def add_usage(self, row: int, requests: Requests, sign: int) -> None:
+        """Count one Pod in (`sign` 1) or out (-1). O(R)."""
+        # The vector comes first: it may make new resource rows.
+        vector = self.vector(requests)
+        if sign > 0:
+            self.free[:, row] -= vector
+        else:
+            self.free[:, row] += vector
+        self.usage_log.append(row)
+
+    def label_column(self, key: str) -> LabelColumn:
+        """Give the codes of one label; the first use of a key costs O(N)."""
+        column = self._labels.get(key)
+        if column is None:
+            column = self._labels[key] = LabelColumn(self.capacity)
+            for row, info in enumerate(self.infos):
+                if info is not None:
+                    column.set(row, info.labels.get(key))
+        return column
+
+    def _taint_code(self, taints: tuple[Taint, ...]) -> int:
+        code = self._taint_code_of.get(taints)
+        if code is None:
+            code = self._taint_code_of[taints] = len(self.taint_sets)
+            self.taint_sets.append(taints)
+        return code
+
+    def _set_allocatable(self, row: int, amounts: dict[str, int]) -> None:
+        for name in amounts:
+            self._make_resource_row(name)
+        column = np.zeros(len(self.allocatable), dtype=np.int64)
+        column[SCORED_CPU] = amounts.get(CPU, 0)
+        column[SCORED_MEMORY] = amounts.get(MEMORY, 0)
+        for name, amount in amounts.items():
+            column[self._resource_rows[name]] = amount
+        self.free[:, row] += column - self.allocatable[:, row]
+        self.allocatable[:, row] = column
+
+    def _grow(self, capacity: int) -> None:
+        self.live = _padded(self.live, capacity)
+        self.unschedulable = _padded(self.unschedulable, capacity)
+        self.taint_codes = _padded(self.taint_codes, capacity)
+        self.allocatable = _padded(self.allocatable, capacity)
+        self.free = _padded(self.free, capacity)
+        self.ports.grow(capacity)
+        for column in self._labels.values():
+            column.grow(capacity)
+
+
+def _padded(array: npt.NDArray[_Scalar], length: int) -> npt.NDArray[_Scalar]:
+    padded = np.zeros((*array.shape[:-1], length), dtype=array.dtype)
+    padded[..., : array.shape[-1]] = array
+    return padded
+
+
+class NodeView:
+    """Some rows of the columns, as plugins see them; `free` and `allocatable` are cut once.
+
+    `rows` is a slice (all of them) or int `(K,)`. Every array a plugin returns for this view
+    has length K.
+    """
+
+    __slots__ = ("_allocatable", "_free", "columns", "count", "rows")
+
+    def __init__(self, columns: NodeColumns, rows: Rows) -> None:
+        self.columns = columns
+        self.rows = rows
+        self.count = columns.capacity if isinstance(rows, slice) else len(rows)
+        self._free: Int64Array | None = None
+        self._allocatable: Int64Array | None = None
+
+    @property
+    def free(self) -> Int64Array:
+        """Allocatable minus requested, int64 `(R, K)`, read-only."""
+        if self._free is None:
+            self._free = self._cut(self.columns.free)
+        return self._free
+
+    @property
+    def allocatable(self) -> Int64Array:
+        """What the Nodes offer, int64 `(R, K)`, read-only."""
+        if self._allocatable is None:
+            self._allocatable = self._cut(self.columns.allocatable)
+        return self._allocatable
+
+    def _cut(self, array: Int64Array) -> Int64Array:
+        return array if isinstance(self.rows, slice) else array.take(self.rows, axis=1)

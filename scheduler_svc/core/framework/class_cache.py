@@ -1,0 +1,75 @@
+"""Evaluations of classes of Pods, kept from cycle to cycle, bounded in bytes."""
+
+from collections import OrderedDict
+from typing import Final
+
+import msgspec
+
+from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.framework.evaluation import Evaluation
+from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.core.framework.profile import ClassKey, Profile
+from scheduler_svc.core.pods import PodInfo
+
+DEFAULT_MAX_BYTES: Final = 64 * 1024 * 1024
+
+
+class ClassCacheStatistics(msgspec.Struct, frozen=True):
+    """How many classes are kept, in how many bytes, and how often one was found."""
+
+    class_count: int
+    size_bytes: int
+    hit_count: int
+    miss_count: int
+
+
+class ClassCache:
+    """The evaluations of one profile, least recently used out.
+
+    Preparations name resources by row, so all are dropped when a resource appears that
+    no Node or Pod had before.
+    """
+
+    def __init__(
+        self, profile: Profile, columns: NodeColumns, *, max_bytes: int = DEFAULT_MAX_BYTES
+    ) -> None:
+        self._profile = profile
+        self._columns = columns
+        self._max_bytes = max_bytes
+        self._evaluations: OrderedDict[ClassKey, Evaluation] = OrderedDict()
+        self._resource_count = 0
+        self._hit_count = self._miss_count = 0
+
+    def evaluation(self, pod: PodInfo) -> Evaluation:
+        """Give the evaluation of the Pod's class, up to date with the columns."""
+        resource_count = len(self._columns.allocatable)
+        if resource_count != self._resource_count:
+            self._evaluations.clear()
+            self._resource_count = resource_count
+        key = self._profile.class_key(pod)
+        evaluation = self._evaluations.get(key)
+        if evaluation is None:
+            self._miss_count += 1
+            evaluation = Evaluation(prepare(self._profile, pod, self._columns))
+            self._evaluations[key] = evaluation
+            self._evict()
+        else:
+            self._hit_count += 1
+            self._evaluations.move_to_end(key)
+        evaluation.refresh(self._columns)
+        return evaluation
+
+    def _evict(self) -> None:
+        # A full evaluation is the largest there can be, so counting classes bounds the bytes.
+        per_class = max(e.size_bytes for e in self._evaluations.values())
+        while len(self._evaluations) > 1 and per_class * len(self._evaluations) > self._max_bytes:
+            self._evaluations.popitem(last=False)
+
+    def statistics(self) -> ClassCacheStatistics:
+        """Give the counts so far."""
+        return ClassCacheStatistics(
+            class_count=len(self._evaluations),
+            size_bytes=sum(e.size_bytes for e in self._evaluations.values()),
+            hit_count=self._hit_count,
+            miss_count=self._miss_count,
+        )

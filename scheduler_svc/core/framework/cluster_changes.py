@@ -1,0 +1,53 @@
+"""What changed in a Node or Pod, as the events that plugins register for.
+
+Source: pkg/scheduler/framework/events.go (`NodeSchedulingPropertiesChange`,
+`PodSchedulingPropertiesChange`), v1.36.3.
+"""
+
+from collections.abc import Sequence
+
+from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
+from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.resources import Requests
+
+NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
+NODE_DELETE = ClusterEvent(EventResource.NODE, ActionType.DELETE)
+
+
+def node_changes(old: NodeInfo, new: NodeInfo) -> list[ClusterEvent]:
+    """Give one event for each part that changed; images are no reason to try again."""
+    actions = []
+    if old.allocatable != new.allocatable:
+        actions.append(ActionType.UPDATE_NODE_ALLOCATABLE)
+    if old.labels != new.labels:
+        actions.append(ActionType.UPDATE_NODE_LABEL)
+    if old.taints != new.taints or old.unschedulable != new.unschedulable:
+        actions.append(ActionType.UPDATE_NODE_TAINT)
+    return [ClusterEvent(EventResource.NODE, action) for action in actions]
+
+
+def pod_changes(old: PodInfo, new: PodInfo, resource: EventResource) -> Sequence[ClusterEvent]:
+    """Give one event for each part that changed; a plain update where it is none of them."""
+    actions = []
+    if old.labels != new.labels:
+        actions.append(ActionType.UPDATE_POD_LABEL)
+    if _scaled_down(old.requests, new.requests):
+        actions.append(ActionType.UPDATE_POD_SCALE_DOWN)
+    if old.shape.tolerations != new.shape.tolerations:
+        actions.append(ActionType.UPDATE_POD_TOLERATION)
+    if old.scheduling_gates and not new.scheduling_gates:
+        actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+    return [ClusterEvent(resource, action) for action in actions or [ActionType.UPDATE]]
+
+
+def _scaled_down(old: Requests, new: Requests) -> bool:
+    if old == new:
+        return False
+    remaining = dict(new.scalars)
+    return (
+        new.milli_cpu < old.milli_cpu
+        or new.memory_bytes < old.memory_bytes
+        or new.ephemeral_storage_bytes < old.ephemeral_storage_bytes
+        or any(remaining.get(name, 0) < amount for name, amount in old.scalars)
+    )

@@ -1,0 +1,109 @@
+"""Why a Pod fits nowhere: each Node's status, and the text users read.
+
+Computed only when no Node is feasible, or when somebody asks.
+Source: pkg/scheduler/framework/types.go (`Diagnosis`, `FitError`), v1.36.3.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+
+from scheduler_svc.core.changes import RowArray
+from scheduler_svc.core.columns import NodeColumns, NodeView
+from scheduler_svc.core.framework.prepared import PreparedClass
+from scheduler_svc.core.status import Code, Status
+
+NO_NODES_TEXT = "no nodes available to schedule pods"
+
+
+class NodeGroup(msgspec.Struct, frozen=True):
+    """Nodes that share a status, whose `plugin` is the first that rejected them: intp `(K,)`."""
+
+    status: Status
+    rows: RowArray
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """What stood in the way.
+
+    `groups` are Nodes with a status of their own; all others have `absent_status`.
+    `pre_filter_message` is set where PreFilter turned the Pod away.
+    """
+
+    node_count: int
+    groups: tuple[NodeGroup, ...] = ()
+    absent_status: Status | None = None
+    pre_filter_message: str = ""
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+
+    def fit_error(self, post_filter_message: str = "") -> str:
+        """Give the text of the FailedScheduling event and of the Pod's condition."""
+        parts = [f"0/{self.node_count} nodes are available:"]
+        if self.pre_filter_message:
+            parts.append(f" {self.pre_filter_message}.")
+        else:
+            histogram = sorted(f"{count} {reason}" for reason, count in self._reasons().items())
+            if histogram:
+                parts.append(f" {', '.join(histogram)}.")
+        if post_filter_message:
+            parts.append(f" {post_filter_message}")
+        return "".join(parts)
+
+    def _reasons(self) -> Counter[str]:
+        reasons: Counter[str] = Counter()
+        explicit = 0
+        for group in self.groups:
+            explicit += len(group.rows)
+            for reason in group.status.reasons:
+                reasons[reason] += len(group.rows)
+        if self.absent_status is not None and self.node_count > explicit:
+            for reason in self.absent_status.reasons:
+                reasons[reason] += self.node_count - explicit
+        return reasons
+
+
+def diagnose(prepared: PreparedClass, columns: NodeColumns) -> Diagnosis:
+    """Ask the plugins, in order, why each Node was rejected. O(plugins x N)."""
+    if prepared.rejection is not None:
+        return _pre_filter_diagnosis(prepared, prepared.rejection, columns.node_count)
+    rows: RowArray = np.flatnonzero(columns.live)
+    if prepared.node_names is not None:
+        named = [columns.rows[name] for name in prepared.node_names if name in columns.rows]
+        rows = np.intersect1d(rows, np.array(named, dtype=np.intp))
+    groups: list[NodeGroup] = []
+    for plugin, state in prepared.filters:
+        mask = plugin.filter(state, NodeView(columns, rows))
+        if mask is None or mask.all():
+            continue
+        rejected = rows[~mask]
+        rows = rows[mask]
+        for rejection in plugin.rejections(state, NodeView(columns, rejected)):
+            if rejection.nodes.any():
+                status = Status(rejection.status.code, rejection.status.reasons, plugin.name)
+                groups.append(NodeGroup(status, rejected[rejection.nodes]))
+    statuses = [group.status for group in groups]
+    return Diagnosis(
+        node_count=columns.node_count,
+        groups=tuple(groups),
+        absent_status=prepared.node_names_status,
+        unschedulable_plugins=frozenset(prepared.restricting) | _plugins(statuses, pending=False),
+        pending_plugins=_plugins(statuses, pending=True),
+    )
+
+
+def _pre_filter_diagnosis(prepared: PreparedClass, rejection: Status, node_count: int) -> Diagnosis:
+    own = [rejection] if rejection.plugin else []
+    return Diagnosis(
+        node_count=node_count,
+        absent_status=rejection,
+        pre_filter_message=rejection.message,
+        unschedulable_plugins=frozenset(prepared.restricting) | _plugins(own, pending=False),
+        pending_plugins=_plugins(own, pending=True),
+    )
+
+
+def _plugins(statuses: Iterable[Status], *, pending: bool) -> frozenset[str]:
+    return frozenset(s.plugin for s in statuses if (s.code is Code.PENDING) == pending)

@@ -1,0 +1,216 @@
+"""The contracts between the framework and its plugins, one class an extension point.
+
+A plugin works on many Nodes at once: it gets a `NodeView` of K Nodes and returns
+arrays of length K. It is asked about a *class* of Pods, all Pods that agree in the
+fields the plugins declare (`Plugin.pod_fields`; a Pod's shape always counts), and
+what it computes for the class is kept and patched, so a method must depend on
+nothing but its arguments.
+
+What an answer depends on is declared as a `Scope`, which decides when it is asked
+for again: `SPEC` when the Node's specification changed, `USAGE` also when Pods came
+or went on it.
+
+Source of the points and their order: staging/src/k8s.io/kube-scheduler/framework
+(interface.go), v1.36.3. Differences: arrays instead of one Node a call; reasons are
+asked for only when no Node fits.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from enum import Enum, auto
+from typing import Any, ClassVar
+
+import msgspec
+
+from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
+from scheduler_svc.core.framework.cluster_events import EventRegistration
+from scheduler_svc.core.labels import BoolArray
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.status import SUCCESS, Status
+
+MAX_NODE_SCORE = 100
+
+# What PreFilter or PreScore prepared for a class; opaque to the framework.
+State = Any
+
+
+class Scope(Enum):
+    """What a Filter's or Score's answer for a Node depends on."""
+
+    SPEC = auto()
+    USAGE = auto()
+
+
+class Plugin:
+    """Base of all plugins; `name` is upstream's, used in configuration, metrics and texts.
+
+    `pod_fields` names the attributes of `PodInfo`, beside its shape, that the plugin reads.
+    """
+
+    name: ClassVar[str]
+    pod_fields: ClassVar[frozenset[str]] = frozenset()
+
+
+class EnqueueExtensions(Plugin, ABC):
+    """Names the events that may undo the plugin's rejections.
+
+    A plugin that rejects Pods and does not implement this is asked again after every event.
+    """
+
+    @abstractmethod
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Give the events and their hints; none means that no event ever helps."""
+
+
+class PreEnqueuePlugin(Plugin, ABC):
+    """Decides whether a Pod may enter the queue at all."""
+
+    @abstractmethod
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Give success, or a rejection with the reason the Pod waits for."""
+
+
+class QueueSortPlugin(Plugin, ABC):
+    """Orders the Pods that wait; exactly one in all profiles."""
+
+    @abstractmethod
+    def sort_key(self, pod: PodInfo, timestamp_seconds: float) -> tuple[float, ...]:
+        """Give a key: the Pod with the smallest is scheduled first."""
+
+
+class PreFilterResult(msgspec.Struct, frozen=True):
+    """What a PreFilter found: a verdict on the class, a state, perhaps the only Nodes possible.
+
+    `status` Skip leaves the plugin's Filter out; a rejection ends the attempt.
+    """
+
+    status: Status = SUCCESS
+    state: State = None
+    node_names: frozenset[str] | None = None
+
+
+class PreFilterPlugin(Plugin, ABC):
+    """Looks at a class of Pods before any Node."""
+
+    @abstractmethod
+    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+        """Prepare the class that `pod` stands for."""
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """A status and the Nodes of a view that have it: bool `(K,)`."""
+
+    status: Status
+    nodes: BoolArray
+
+
+class FilterPlugin(Plugin, ABC):
+    """Says on which Nodes the Pod may run."""
+
+    filter_scope: ClassVar[Scope]
+
+    @abstractmethod
+    def filter(self, state: State, nodes: NodeView) -> BoolArray | None:
+        """Give bool `(K,)`, True where the Pod may run; None for everywhere."""
+
+    @abstractmethod
+    def rejections(self, state: State, nodes: NodeView) -> Sequence[Rejection]:
+        """Say why, for a view of Nodes that `filter` rejected; the masks cover it, disjoint."""
+
+
+class PreScorePlugin(Plugin, ABC):
+    """Looks at a class of Pods before its Nodes are scored."""
+
+    @abstractmethod
+    def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, State]:
+        """Give success or Skip, which leaves the plugin's Score out, and a state."""
+
+
+class ScorePlugin(Plugin, ABC):
+    """Ranks the Nodes on which the Pod may run."""
+
+    score_scope: ClassVar[Scope]
+
+    @abstractmethod
+    def score(self, state: State, nodes: NodeView) -> Int64Array:
+        """Give int64 `(K,)`, 0 to 100."""
+
+    def score_version(self, state: State, columns: NodeColumns) -> Hashable:
+        """Give a value that changes when scores change for reasons outside of a Node's scope."""
+        del state, columns
+        return None
+
+
+class NormalizedScorePlugin(ScorePlugin, ABC):
+    """A Score whose raw values become 0 to 100 by comparison over the feasible Nodes."""
+
+    @abstractmethod
+    def normalize(self, raw: Int64Array, lowest: int, highest: int) -> Int64Array:
+        """Give int64 0 to 100 for `raw`, given the extremes over the feasible Nodes.
+
+        Values of Nodes that are not feasible may lie outside of the extremes; what is
+        given for them is not used.
+        """
+
+
+class ReservePlugin(Plugin, ABC):
+    """Keeps something of its own for a Pod that has been given a Node."""
+
+    @abstractmethod
+    def reserve(self, pod: PodInfo, node_name: str) -> Status:
+        """Set it aside; a rejection or error undoes the attempt."""
+
+    @abstractmethod
+    def unreserve(self, pod: PodInfo, node_name: str) -> None:
+        """Give it back; must be safe to call whether or not `reserve` was."""
+
+
+class PermitPlugin(Plugin, ABC):
+    """May hold a Pod back after it has been given a Node."""
+
+    @abstractmethod
+    def permit(self, pod: PodInfo, node_name: str) -> tuple[Status, float]:
+        """Give success, a rejection, or Wait with the seconds to wait at most."""
+
+
+class PreBindPlugin(Plugin, ABC):
+    """Does outside work that must be done before the Pod is bound.
+
+    The work is an effect; its outcome comes back as an event. The core waits for it
+    with a deadline and never calls out.
+    """
+
+    @abstractmethod
+    def pre_bind(self, pod: PodInfo, node_name: str) -> "PreBindWork | Status":
+        """Give the work to be done, Skip, success when there is none, or an error."""
+
+
+class PreBindWork(msgspec.Struct, frozen=True):
+    """Work for the shell, opaque to the core, and how long it may take."""
+
+    payload: Any
+    timeout_seconds: float
+
+
+class BindPlugin(Plugin, ABC):
+    """Decides how the Pod is bound."""
+
+    @abstractmethod
+    def bind(self, pod: PodInfo, node_name: str) -> Status:
+        """Give success if a Binding shall be posted, or Skip to leave it to the next plugin."""
+
+
+class PostBindPlugin(Plugin, ABC):
+    """Is told of a Pod that has been bound."""
+
+    @abstractmethod
+    def post_bind(self, pod: PodInfo, node_name: str) -> None:
+        """Take note; nothing can go wrong any more."""
+
+
+class PostFilterPlugin(Plugin, ABC):
+    """May make room for a Pod that fits nowhere."""
+
+    @abstractmethod
+    def post_filter(self, pod: PodInfo, columns: NodeColumns) -> Status:
+        """Give success when room is being made, else the reason it is not."""

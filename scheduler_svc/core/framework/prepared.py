@@ -1,0 +1,116 @@
+"""A class of Pods made ready: PreFilter and PreScore have spoken, Skips are left out.
+
+Source: pkg/scheduler/framework/runtime/framework.go (`RunPreFilterPlugins`,
+`RunPreScorePlugins`), v1.36.3. Difference: PreScore is asked once for a class, not once
+a cycle with the feasible Nodes.
+"""
+
+from typing import Final
+
+from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.framework.interface import FilterPlugin, ScorePlugin, State
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.status import Code, Status
+
+_SKIPPED: Final = object()
+
+
+class PreparedClass:
+    """What remains to be asked for each Node.
+
+    `rejection` is set when PreFilter turned the class away. `node_names` are the only Nodes
+    possible, None for all; `node_names_status` is what all others get, and `restricting`
+    names the plugins that left them out.
+    """
+
+    __slots__ = (
+        "filters",
+        "node_names",
+        "node_names_status",
+        "pod",
+        "rejection",
+        "restricting",
+        "scores",
+    )
+
+    def __init__(self, pod: PodInfo) -> None:
+        self.pod = pod
+        self.filters: list[tuple[FilterPlugin, State]] = []
+        self.scores: list[tuple[ScorePlugin, State, int]] = []
+        self.node_names: frozenset[str] | None = None
+        self.node_names_status: Status | None = None
+        self.restricting: tuple[str, ...] = ()
+        self.rejection: Status | None = None
+
+
+def prepare(profile: Profile, pod: PodInfo, columns: NodeColumns) -> PreparedClass:
+    """Ask PreFilter, then PreScore, of the class that `pod` stands for."""
+    prepared = PreparedClass(pod)
+    states = _run_pre_filter(profile, prepared, columns)
+    if prepared.rejection is not None:
+        return prepared
+    for filter_plugin in profile.filter:
+        state = states.get(filter_plugin.name)
+        if state is not _SKIPPED:
+            prepared.filters.append((filter_plugin, state))
+    score_states: dict[str, State] = {}
+    for pre_score_plugin in profile.pre_score:
+        status, state = pre_score_plugin.pre_score(pod, columns)
+        score_states[pre_score_plugin.name] = _SKIPPED if status.code is Code.SKIP else state
+    for score_plugin in profile.score:
+        state = score_states.get(score_plugin.name)
+        if state is not _SKIPPED:
+            weight = profile.weights[score_plugin.name]
+            prepared.scores.append((score_plugin, state, weight))
+    return prepared
+
+
+def _run_pre_filter(
+    profile: Profile, prepared: PreparedClass, columns: NodeColumns
+) -> dict[str, State]:
+    states: dict[str, State] = {}
+    restricting: list[str] = []
+    for plugin in profile.pre_filter:
+        result = plugin.pre_filter(prepared.pod, columns)
+        code = result.status.code
+        if code is Code.SKIP:
+            states[plugin.name] = _SKIPPED
+            continue
+        if code is not Code.SUCCESS:
+            prepared.rejection = _attributed(result.status, plugin.name)
+            if code is Code.UNSCHEDULABLE:
+                # The rest may still find that preemption cannot help.
+                continue
+            return states
+        states[plugin.name] = result.state
+        if result.node_names is not None:
+            restricting.append(plugin.name)
+            known = prepared.node_names
+            prepared.node_names = result.node_names if known is None else known & result.node_names
+            prepared.node_names_status = _restriction_status(restricting)
+            prepared.restricting = tuple(restricting)
+            if not prepared.node_names:
+                prepared.rejection = _empty_restriction(restricting)
+                return states
+    return states
+
+
+def _attributed(status: Status, plugin: str) -> Status:
+    if status.code.is_rejected:
+        return Status(status.code, status.reasons, plugin)
+    text = f'running PreFilter plugin "{plugin}": {status.message}'
+    return Status(Code.ERROR, (text,), plugin)
+
+
+def _restriction_status(plugins: list[str]) -> Status:
+    reason = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+
+
+def _empty_restriction(plugins: list[str]) -> Status:
+    if len(plugins) == 1:
+        reason = f"node(s) didn't satisfy plugin {plugins[0]}"
+    else:
+        reason = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}] simultaneously"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))

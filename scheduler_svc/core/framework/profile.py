@@ -1,0 +1,70 @@
+"""A profile: the plugins of one schedulerName, by extension point and in order."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from scheduler_svc.core.framework.interface import (
+    BindPlugin,
+    FilterPlugin,
+    PermitPlugin,
+    Plugin,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    ScorePlugin,
+)
+from scheduler_svc.core.pods import PodInfo
+
+_P = TypeVar("_P", bound=Plugin)
+
+ClassKey = Any
+
+
+class Profile:
+    """Plugins in evaluation order at each point; score plugins with their weights.
+
+    `points` maps upstream's names of extension points to plugin instances; an instance
+    may stand at several points and must implement each.
+    """
+
+    def __init__(
+        self,
+        scheduler_name: str,
+        points: dict[str, Sequence[Plugin]],
+        weights: dict[str, int],
+    ) -> None:
+        self.scheduler_name = scheduler_name
+        self.pre_enqueue = _typed(points, "preEnqueue", PreEnqueuePlugin)
+        self.queue_sort = _typed(points, "queueSort", QueueSortPlugin)[0]
+        self.pre_filter = _typed(points, "preFilter", PreFilterPlugin)
+        self.filter = _typed(points, "filter", FilterPlugin)
+        self.post_filter = _typed(points, "postFilter", PostFilterPlugin)
+        self.pre_score = _typed(points, "preScore", PreScorePlugin)
+        self.score = _typed(points, "score", ScorePlugin)
+        self.reserve = _typed(points, "reserve", ReservePlugin)
+        self.permit = _typed(points, "permit", PermitPlugin)
+        self.pre_bind = _typed(points, "preBind", PreBindPlugin)
+        self.bind = _typed(points, "bind", BindPlugin)
+        self.post_bind = _typed(points, "postBind", PostBindPlugin)
+        self.weights = {plugin.name: weights.get(plugin.name, 1) for plugin in self.score}
+        deciding = (*self.pre_filter, *self.filter, *self.pre_score, *self.score)
+        fields = sorted({field for plugin in deciding for field in plugin.pod_fields})
+        self._key = attrgetter("shape", *fields)
+
+    def class_key(self, pod: PodInfo) -> ClassKey:
+        """Give what the plugins may read of `pod`: equal for Pods of one class."""
+        return self._key(pod)
+
+
+def _typed(points: dict[str, Sequence[Plugin]], point: str, contract: type[_P]) -> tuple[_P, ...]:
+    plugins = points.get(point, ())
+    misplaced = [p.name for p in plugins if not isinstance(p, contract)]
+    if misplaced:
+        raise TypeError(f"{', '.join(misplaced)} cannot be used at {point}")
+    return tuple(p for p in plugins if isinstance(p, contract))

@@ -1,0 +1,177 @@
+"""Scores by how full a Node would be: the strategies of NodeResourcesFit.
+
+A resource that a Node does not offer is left out of its score, and so is a scalar
+resource that the Pod does not request. All divisions are Go's, on integers.
+
+Source: pkg/scheduler/framework/plugins/noderesources (resource_allocation.go,
+least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go), v1.36.3.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from scheduler_svc.core.columns import (
+    CPU_ROW,
+    MEMORY_ROW,
+    SCORED_CPU,
+    SCORED_MEMORY,
+    Int64Array,
+    NodeColumns,
+    NodeView,
+)
+from scheduler_svc.core.framework.amounts import percent
+from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, Requests, is_scalar
+
+ResourceWeights = tuple[tuple[str, int], ...]
+
+DEFAULT_WEIGHTS: Final[ResourceWeights] = ((CPU, 1), (MEMORY, 1))
+
+MAX_SHAPE_SCORE: Final = 10
+MAX_UTILIZATION: Final = 100
+
+
+def selection(rows: list[int]) -> list[int] | slice:
+    """Give consecutive rows as a slice, which cuts an array without copying it."""
+    consecutive = rows == list(range(rows[0], rows[0] + len(rows))) if rows else False
+    return slice(rows[0], rows[0] + len(rows)) if consecutive else rows
+
+
+class ScoredResources(msgspec.Struct, frozen=True):
+    """The A resources a class is scored by: rows, amounts and weights, both int64 `(A, 1)`."""
+
+    rows: list[int] | slice
+    amounts: Int64Array
+    weights: Int64Array
+
+    @classmethod
+    def of(
+        cls,
+        weights: ResourceWeights,
+        requests: Requests,
+        columns: NodeColumns,
+        *,
+        with_defaults: bool,
+    ) -> "ScoredResources":
+        """Choose rows and amounts; `with_defaults` counts what is not requested (CPU, memory)."""
+        amounts = {
+            CPU: requests.nonzero_milli_cpu if with_defaults else requests.milli_cpu,
+            MEMORY: requests.nonzero_memory_bytes if with_defaults else requests.memory_bytes,
+            EPHEMERAL_STORAGE: requests.ephemeral_storage_bytes,
+            **dict(requests.scalars),
+        }
+        rows = {
+            CPU: SCORED_CPU if with_defaults else CPU_ROW,
+            MEMORY: SCORED_MEMORY if with_defaults else MEMORY_ROW,
+        }
+        chosen = [
+            (rows.get(name, columns.resource_row(name)), amounts.get(name, 0), weight)
+            for name, weight in weights
+            if amounts.get(name, 0) or not is_scalar(name)
+        ]
+        table = np.array(chosen, dtype=np.int64).reshape(-1, 3)
+        return cls(
+            rows=selection([row for row, _, _ in chosen]),
+            amounts=table[:, 1:2].copy(),
+            weights=table[:, 2:3].copy(),
+        )
+
+    @property
+    def requests_nothing(self) -> bool:
+        """Whether the Pod asks for none of the resources."""
+        return not self.amounts.any()
+
+
+class ScoringStrategy(ABC):
+    """Ranks Nodes by the use of some resources, each with a weight from 1 to 100."""
+
+    def __init__(self, weights: ResourceWeights = DEFAULT_WEIGHTS) -> None:
+        self.weights = weights
+
+    @abstractmethod
+    def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
+        """Give int64 `(K,)`, 0 to 100."""
+
+
+class LeastAllocated(ScoringStrategy):
+    """Prefers Nodes with more left: 100 * (allocatable - requested) / allocatable."""
+
+    def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
+        """Give the weighted mean over the resources; a resource that is exceeded counts 0."""
+        allocatable = nodes.allocatable[state.rows]
+        left = np.maximum(nodes.free[state.rows] - state.amounts, 0)
+        return _weighted_mean(state, percent(left, allocatable), allocatable)
+
+
+class MostAllocated(ScoringStrategy):
+    """Prefers Nodes with less left: 100 * requested / allocatable."""
+
+    def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
+        """Give the weighted mean over the resources; a resource that is exceeded counts 100."""
+        allocatable = nodes.allocatable[state.rows]
+        requested = allocatable - nodes.free[state.rows] + state.amounts
+        return _weighted_mean(
+            state, percent(np.minimum(requested, allocatable), allocatable), allocatable
+        )
+
+
+class ShapePoint(msgspec.Struct, frozen=True):
+    """A score (0 to 10) for a utilization (0 to 100 percent)."""
+
+    utilization: int
+    score: int
+
+
+class RequestedToCapacityRatio(ScoringStrategy):
+    """Ranks by a broken line through points of (utilization, score)."""
+
+    def __init__(
+        self, shape: Sequence[ShapePoint], weights: ResourceWeights = DEFAULT_WEIGHTS
+    ) -> None:
+        super().__init__(weights)
+        scores = [broken_line(shape, u) for u in range(MAX_UTILIZATION + 1)]
+        self._scores: Int64Array = np.array(scores, dtype=np.int64)
+
+    def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
+        """Give the weighted mean over the resources that score above 0, rounded half up."""
+        allocatable = nodes.allocatable[state.rows]
+        requested = allocatable - nodes.free[state.rows] + state.amounts
+        utilization = percent(np.minimum(requested, allocatable), allocatable)
+        scores = self._scores[utilization] * (allocatable > 0)
+        weights = np.maximum((state.weights * (scores > 0)).sum(axis=0), 1)
+        total: Int64Array = (scores * state.weights).sum(axis=0)
+        rounded: Int64Array = (2 * total + weights) // (2 * weights)
+        return rounded
+
+
+def broken_line(shape: Sequence[ShapePoint], utilization: int) -> int:
+    """Give the score, 0 to 100, at a utilization; the ends go on flat.
+
+    Source: pkg/scheduler/framework/plugins/helper/shape_score.go
+    (`BuildBrokenLinearFunction`), v1.36.3; divisions truncate.
+    """
+    scale = 100 // MAX_SHAPE_SCORE
+    previous = shape[0]
+    for point in shape:
+        if utilization <= point.utilization:
+            if point is previous:
+                break
+            rise = (point.score - previous.score) * scale * (utilization - previous.utilization)
+            run = point.utilization - previous.utilization
+            sign = 1 if rise >= 0 else -1
+            return previous.score * scale + sign * (abs(rise) // run)
+        previous = point
+    return previous.score * scale
+
+
+def _weighted_mean(
+    state: ScoredResources, scores: Int64Array, allocatable: Int64Array
+) -> Int64Array:
+    # A resource that is not offered has score 0 already; its weight must not count either.
+    weights = np.maximum((state.weights * (allocatable > 0)).sum(axis=0), 1)
+    total: Int64Array = (scores * state.weights).sum(axis=0)
+    mean: Int64Array = total // weights
+    return mean

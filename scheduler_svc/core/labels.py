@@ -1,0 +1,121 @@
+"""Labels and selectors: dictionary-encoded per key, so that matching is a table look-up.
+
+A label key that some selector names gets a column of int32 codes over the Nodes;
+a requirement becomes a table of booleans over the distinct values, and its mask
+over N Nodes is one gather. Scalar matching of one set of labels serves the queueing
+hints.
+
+Source: staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity and
+k8s.io/apimachinery/pkg/labels (selector.go), v1.36.3.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_svc.core.objects import NodeSelectorTerm, Requirement
+
+BoolArray = npt.NDArray[np.bool_]
+Int32Array = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.intp] | slice
+
+ABSENT: Final = -1
+NODE_NAME_FIELD: Final = "metadata.name"
+
+
+class LabelColumn:
+    """Codes of one label key's values over the Nodes; absent is -1."""
+
+    def __init__(self, capacity: int) -> None:
+        self.codes: Int32Array = np.full(capacity, ABSENT, dtype=np.int32)
+        self.values: list[str] = []
+        self._code_of: dict[str, int] = {}
+
+    def set(self, row: int, value: str | None) -> None:
+        """Store the value of one Node; None for a Node without the label."""
+        if value is None:
+            self.codes[row] = ABSENT
+            return
+        code = self._code_of.get(value)
+        if code is None:
+            code = self._code_of[value] = len(self.values)
+            self.values.append(value)
+        self.codes[row] = code
+
+    def grow(self, capacity: int) -> None:
+        """Make room for `capacity` Nodes."""
+        grown = np.full(capacity, ABSENT, dtype=np.int32)
+        grown[: len(self.codes)] = self.codes
+        self.codes = grown
+
+    def match(self, requirement: Requirement, rows: Rows) -> BoolArray:
+        """Give the mask of the Nodes in `rows` that meet `requirement`.
+
+        Cost: O(rows), and O(distinct values) for NotIn, Gt and Lt.
+        """
+        # The last entry stands for "absent": code -1 indexes it.
+        table = np.zeros(len(self.values) + 1, dtype=np.bool_)
+        if requirement.operator == "In":
+            known = (self._code_of.get(value) for value in requirement.values)
+            table[[code for code in known if code is not None]] = True
+        else:
+            for code, value in enumerate(self.values):
+                table[code] = matches_value(requirement, value)
+            table[ABSENT] = matches_value(requirement, None)
+        return table[self.codes[rows]]
+
+
+def matches_value(requirement: Requirement, value: str | None) -> bool:
+    """Whether a label with `value` (None: absent) meets `requirement`."""
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return value is not None and _compares(requirement, value)
+        case _:
+            return False
+
+
+def _compares(requirement: Requirement, value: str) -> bool:
+    bound, own = (
+        parse_int64(requirement.values[0] if requirement.values else ""),
+        parse_int64(value),
+    )
+    if bound is None or own is None:
+        return False
+    return own > bound if requirement.operator == "Gt" else own < bound
+
+
+def parse_int64(text: str) -> int | None:
+    """Read a decimal integer as Go's ParseInt does; None where it would fail."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def matches_term(term: NodeSelectorTerm, labels: Mapping[str, str], node_name: str) -> bool:
+    """Whether one Node meets all expressions and fields of a term; an empty term never matches."""
+    if not term.match_expressions and not term.match_fields:
+        return False
+    return all(matches_value(r, labels.get(r.key)) for r in term.match_expressions) and all(
+        matches_field(r, node_name) for r in term.match_fields
+    )
+
+
+def matches_field(requirement: Requirement, node_name: str) -> bool:
+    """Whether a Node's name meets a field requirement: metadata.name, In or NotIn, one value."""
+    if requirement.key != NODE_NAME_FIELD or len(requirement.values) != 1:
+        return False
+    if requirement.operator not in ("In", "NotIn"):
+        return False
+    return (node_name == requirement.values[0]) == (requirement.operator == "In")

@@ -1,0 +1,161 @@
+"""NodeResourcesFit: the Node must have room for the Pod; how much is left ranks it.
+
+Source: pkg/scheduler/framework/plugins/noderesources/fit.go, v1.36.3.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+
+import msgspec
+import numpy as np
+
+from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
+from scheduler_svc.core.framework.cluster_events import (
+    ActionType,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    QueueingHint,
+)
+from scheduler_svc.core.framework.interface import (
+    EnqueueExtensions,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    Rejection,
+    Scope,
+    ScorePlugin,
+)
+from scheduler_svc.core.framework.resource_scoring import (
+    ScoredResources,
+    ScoringStrategy,
+    selection,
+)
+from scheduler_svc.core.labels import BoolArray
+from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests, is_extended
+from scheduler_svc.core.status import SUCCESS, Code, Status
+
+TOO_MANY_PODS = "Too many pods"
+
+
+class FitState(msgspec.Struct, frozen=True):
+    """What a class needs: names and rows of A resources, amounts int64 `(A, 1)`; Pods first."""
+
+    names: tuple[str, ...]
+    rows: list[int] | slice
+    amounts: Int64Array
+
+
+class NodeResourcesFit(
+    PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions
+):
+    """Filters by every requested resource, scores by a strategy over some.
+
+    Extended resources in `ignored_resources`, or whose part before the slash is in
+    `ignored_resource_groups`, are not looked at.
+    """
+
+    name = "NodeResourcesFit"
+    filter_scope = Scope.USAGE
+    score_scope = Scope.USAGE
+
+    def __init__(
+        self,
+        strategy: ScoringStrategy,
+        *,
+        ignored_resources: frozenset[str] = frozenset(),
+        ignored_resource_groups: frozenset[str] = frozenset(),
+    ) -> None:
+        self._strategy = strategy
+        self._ignored_resources = ignored_resources
+        self._ignored_groups = ignored_resource_groups
+
+    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+        """List what the Pod needs; resources with a request of 0 are no need."""
+        needs = [(PODS, 1), *self._needs(pod.shape.requests)]
+        names = tuple(name for name, _ in needs)
+        amounts = np.array([amount for _, amount in needs], dtype=np.int64)
+        rows = selection([columns.resource_row(name) for name in names])
+        return PreFilterResult(state=FitState(names, rows, amounts[:, np.newaxis]))
+
+    def _needs(self, requests: Requests) -> list[tuple[str, int]]:
+        amounts = [
+            (CPU, requests.milli_cpu),
+            (MEMORY, requests.memory_bytes),
+            (EPHEMERAL_STORAGE, requests.ephemeral_storage_bytes),
+            *(pair for pair in requests.scalars if not self._is_ignored(pair[0])),
+        ]
+        return [(name, amount) for name, amount in amounts if amount > 0]
+
+    def _is_ignored(self, name: str) -> bool:
+        return is_extended(name) and (
+            name in self._ignored_resources or name.split("/", 1)[0] in self._ignored_groups
+        )
+
+    def filter(self, state: FitState, nodes: NodeView) -> BoolArray:
+        """Pass Nodes with room for every need and for one Pod more."""
+        return np.logical_and.reduce(nodes.free[state.rows] >= state.amounts, axis=0)
+
+    def rejections(self, state: FitState, nodes: NodeView) -> Sequence[Rejection]:
+        """Name all needs that a Node cannot meet; unresolvable if it never could."""
+        short = nodes.free[state.rows] < state.amounts
+        never = (nodes.allocatable[state.rows] < state.amounts)[1:].any(axis=0)
+        reasons = [TOO_MANY_PODS, *(f"Insufficient {name}" for name in state.names[1:])]
+        patterns = np.unique(short, axis=1).T
+        result = []
+        for pattern, unresolvable in product(patterns, (False, True)):
+            alike: BoolArray = (short == pattern[:, np.newaxis]).all(axis=0)
+            mask = alike & (never == unresolvable)
+            code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if unresolvable else Code.UNSCHEDULABLE
+            lacking = tuple(r for r, is_short in zip(reasons, pattern, strict=True) if is_short)
+            result.append(Rejection(Status(code, lacking), mask))
+        return result
+
+    def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, ScoredResources]:
+        """Collect the amounts the strategy scores by; Pod-level requests do not count here."""
+        requests = pod.shape.container_requests
+        resources = ScoredResources.of(
+            self._strategy.weights, requests, columns, with_defaults=True
+        )
+        return SUCCESS, resources
+
+    def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
+        """Give the strategy's score, 0 to 100."""
+        return self._strategy.score(state, nodes)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Look again when room is made that the Pod needs."""
+        pod = ClusterEvent(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
+        node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
+        return [
+            EventRegistration(self.name, pod, self._room_was_made),
+            EventRegistration(self.name, node, self._node_has_room),
+        ]
+
+    def _room_was_made(self, pod: PodInfo, old: PodInfo, new: PodInfo | None) -> QueueingHint:
+        if new is None:
+            had_room = old.node_name or old.nominated_node_name
+            return QueueingHint.QUEUE if had_room else QueueingHint.SKIP
+        if new.uid == pod.uid:
+            return QueueingHint.QUEUE
+        if not new.node_name:
+            return QueueingHint.SKIP
+        before, after = dict(self._needs(old.requests)), dict(self._needs(new.requests))
+        for name, _ in self._needs(pod.shape.requests):
+            if after.get(name, 0) < before.get(name, 0):
+                return QueueingHint.QUEUE
+        return QueueingHint.SKIP
+
+    def _node_has_room(self, pod: PodInfo, old: NodeInfo | None, new: NodeInfo) -> QueueingHint:
+        offered = dict(new.allocatable)
+        needs = [(PODS, 1), *self._needs(pod.shape.requests)]
+        if any(amount > offered.get(name, 0) for name, amount in needs):
+            return QueueingHint.SKIP
+        if old is None:
+            return QueueingHint.QUEUE
+        before = dict(old.allocatable)
+        increased = any(offered.get(name, 0) > before.get(name, 0) for name, _ in needs)
+        return QueueingHint.QUEUE if increased else QueueingHint.SKIP

@@ -1,0 +1,41 @@
+"""SchedulingGates: a Pod with gates does not enter the queue.
+
+Source: pkg/scheduler/framework/plugins/schedulinggates, v1.36.3.
+"""
+
+from collections.abc import Sequence
+
+from scheduler_svc.core.framework.cluster_events import (
+    ActionType,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    QueueingHint,
+)
+from scheduler_svc.core.framework.interface import EnqueueExtensions, PreEnqueuePlugin
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.status import SUCCESS, Code, Status
+
+
+class SchedulingGates(PreEnqueuePlugin, EnqueueExtensions):
+    """Keeps a Pod out until all of its `spec.schedulingGates` are gone."""
+
+    name = "SchedulingGates"
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Reject a Pod with gates; the reason lists them in the Pod's order."""
+        if not pod.scheduling_gates:
+            return SUCCESS
+        reason = f"waiting for scheduling gates: [{' '.join(pod.scheduling_gates)}]"
+        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Look again when the last gate goes."""
+        action = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        return [
+            EventRegistration(self.name, ClusterEvent(EventResource.POD, action), _own_gates_gone)
+        ]
+
+
+def _own_gates_gone(pod: PodInfo, _old: PodInfo, new: PodInfo) -> QueueingHint:
+    return QueueingHint.QUEUE if new.uid == pod.uid else QueueingHint.SKIP

@@ -1,0 +1,69 @@
+"""Kubernetes quantities as exact integers.
+
+A quantity is held in nano-units (10^-9), the finest the API keeps, so that
+amounts add up without loss; rounding up to whole or milli-units happens once,
+on a Pod's total. Source: staging/src/k8s.io/apimachinery/pkg/api/resource
+(quantity.go, amount.go), v1.36.3.
+"""
+
+import functools
+import re
+from decimal import Decimal
+from typing import Final
+
+from scheduler_svc.core.errors import InputError
+
+NANO_PER_MILLI: Final = 10**6
+NANO_PER_UNIT: Final = 10**9
+MAX_INT64: Final = 2**63 - 1
+
+_PATTERN: Final = re.compile(
+    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]{1,3})?"
+)
+_NANO_OF_SUFFIX: Final = {
+    "": NANO_PER_UNIT,
+    "n": 1,
+    "u": 10**3,
+    "m": NANO_PER_MILLI,
+    **{suffix: NANO_PER_UNIT * 1000 ** (i + 1) for i, suffix in enumerate("kMGTPE")},
+    **{
+        suffix: NANO_PER_UNIT * 1024 ** (i + 1)
+        for i, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
+    },
+}
+
+
+def parse_quantity(text: str | float) -> int:
+    """Give a quantity in nano-units, rounded away from zero, at most 2^63-1 units.
+
+    Raises `InputError` for text that the API server would refuse.
+    """
+    return _parse(str(text))
+
+
+@functools.lru_cache(maxsize=8192)
+def _parse(text: str) -> int:
+    match = _PATTERN.fullmatch(text)
+    if match is None:
+        message = f"{text!r} is no quantity: write a number and a unit, such as 500m, 2, 1.5Gi"
+        raise InputError(message)
+    number, suffix = Decimal(match[1]), match[2] or ""
+    if suffix in _NANO_OF_SUFFIX:
+        exact = number * _NANO_OF_SUFFIX[suffix]
+    else:
+        exact = number.scaleb(int(suffix[1:]) + 9)
+    rounded = int(exact)
+    if rounded != exact:
+        rounded += 1 if exact > 0 else -1
+    limit = MAX_INT64 * NANO_PER_UNIT
+    return max(-limit, min(limit, rounded))
+
+
+def milli_value(nano: int) -> int:
+    """Round nano-units up to milli-units, at most 2^63-1 (a CPU amount)."""
+    return min(MAX_INT64, -(-nano // NANO_PER_MILLI))
+
+
+def unit_value(nano: int) -> int:
+    """Round nano-units up to whole units (bytes, Pods, devices)."""
+    return -(-nano // NANO_PER_UNIT)
