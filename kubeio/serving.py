@@ -1,26 +1,30 @@
 """The HTTPS server of a daemon: probes, metrics, effective configuration.
 
 Same paths, texts and status codes as kube-scheduler's, so that probes, scrape
-configurations and dashboards written for it work.
+configurations and dashboards written for it work. Probes are open to all; everything
+else asks the `Authorizer`, if there is one. ``/metrics`` is rendered in a thread, since
+ten microseconds a line would hold the event loop for tens of milliseconds.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Self
 
+import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
 
-Check = Callable[[], str | None]
-"""A named check: None if all is well, else the reason in one line."""
+from kubeio.access import Authorizer
+from kubeio.certificates import ServingCertificate, host_names
+from kubeio.health import Check, HealthChecks, Verdict
 
+RELOAD_INTERVAL_SECONDS: Final = 10.0
+SHUTDOWN_SECONDS: Final = 2.0
 
-class Authorizer(Protocol):
-    """Says who may read a path that is not open to all."""
-
-    async def decide(self, authorization: str | None, path: str, verb: str) -> web.Response | None:
-        """None to let the request through, else the refusal (401, 403, 503)."""
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +48,7 @@ class ServingOptions:
 
 
 class HttpsServer:
-    """Serves until the context ends.
+    """Serves from entering the context to leaving it.
 
     Parameters
     ----------
@@ -53,9 +57,16 @@ class HttpsServer:
     registry
         What ``/metrics`` shows.
     configz
-        What ``/configz`` shows: a value msgspec can encode as JSON.
+        Gives what ``/configz`` shows: a value that msgspec can encode as JSON.
     authorizer
-        Guards ``/metrics``, ``/configz`` and added routes; None lets everybody in.
+        Guards all but the probes; None lets everybody in.
+
+    Raises
+    ------
+    CertificateError
+        Where the given files cannot be served with.
+    OSError
+        On entering, where the port is taken.
     """
 
     def __init__(
@@ -66,27 +77,65 @@ class HttpsServer:
         configz: Callable[[], object],
         authorizer: Authorizer | None = None,
     ) -> None:
-        raise NotImplementedError
+        self._options = options
+        self._registry = registry
+        self._configz = configz
+        self._authorizer = authorizer
+        self._certificate = ServingCertificate(
+            options.certificate_file,
+            options.key_file,
+            names=host_names(options.bind_address),
+        )
+        self._checks = {name: HealthChecks(name) for name in ("healthz", "livez", "readyz")}
+        self._app = web.Application()
+        self._app.on_response_prepare.append(_set_headers)
+        for endpoint, checks in self._checks.items():
+            self._app.router.add_get(f"/{endpoint}", _handle_all(checks))
+            self._app.router.add_get(f"/{endpoint}/{{check:.+}}", _handle_one(checks))
+        self.add_route("GET", "/metrics", self._serve_metrics)
+        self.add_route("GET", "/configz", self._serve_configz)
+        self._runner: web.AppRunner | None = None
+        self._reloading: asyncio.Task[None] | None = None
 
     def add_check(
         self, name: str, check: Check, *, healthz: bool = False, livez: bool = False
     ) -> None:
         """Add a named check to ``/readyz``, and to ``/healthz`` and ``/livez`` if asked."""
-        raise NotImplementedError
+        self._checks["readyz"].add(name, check)
+        if healthz:
+            self._checks["healthz"].add(name, check)
+        if livez:
+            self._checks["livez"].add(name, check)
 
-    def add_route(
-        self, method: str, path: str, handler: Callable[[web.Request], Awaitable[web.Response]]
-    ) -> None:
-        """Add a guarded route; before the server starts."""
-        raise NotImplementedError
+    def add_route(self, method: str, path: str, handler: Handler) -> None:
+        """Add a guarded route, before the server starts."""
+        self._app.router.add_route(method, path, self._guard(handler))
 
     @property
     def port(self) -> int:
-        """The port listened on."""
-        raise NotImplementedError
+        """The port listened on; after entering the context."""
+        if self._runner is None:
+            raise RuntimeError("the server has not started")
+        return int(self._runner.addresses[0][1])
 
     async def __aenter__(self) -> Self:
-        raise NotImplementedError
+        runner = web.AppRunner(
+            self._app, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS
+        )
+        await runner.setup()
+        try:
+            await web.TCPSite(
+                runner,
+                self._options.bind_address,
+                self._options.port,
+                ssl_context=self._certificate.context,
+            ).start()
+        except OSError:
+            await runner.cleanup()
+            raise
+        self._runner = runner
+        self._reloading = asyncio.create_task(self._reload_certificate())
+        return self
 
     async def __aexit__(
         self,
@@ -94,4 +143,61 @@ class HttpsServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        raise NotImplementedError
+        if self._reloading is not None:
+            self._reloading.cancel()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _reload_certificate(self) -> None:
+        while True:
+            await asyncio.sleep(RELOAD_INTERVAL_SECONDS)
+            self._certificate.reload_if_changed()
+
+    def _guard(self, handler: Handler) -> Handler:
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if self._authorizer is not None:
+                refusal = await self._authorizer.refusal(
+                    request.headers.get("Authorization"), request.path, request.method.lower()
+                )
+                if refusal is not None:
+                    return web.Response(status=refusal.status, text=f"{refusal.message}\n")
+            return await handler(request)
+
+        return guarded
+
+    async def _serve_metrics(self, request: web.Request) -> web.Response:
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        body = await asyncio.to_thread(encode, self._registry)
+        return web.Response(body=body, headers={"Content-Type": content_type})
+
+    async def _serve_configz(self, _: web.Request) -> web.Response:
+        body = msgspec.json.encode(self._configz())
+        return web.Response(body=body, content_type="application/json")
+
+
+def _handle_all(checks: HealthChecks) -> Handler:
+    async def handle(request: web.Request) -> web.Response:
+        return _answer(
+            checks.run_all(
+                verbose="verbose" in request.query, excluded=request.query.getall("exclude", [])
+            )
+        )
+
+    return handle
+
+
+def _handle_one(checks: HealthChecks) -> Handler:
+    async def handle(request: web.Request) -> web.Response:
+        verdict = checks.run_one(request.match_info["check"])
+        return _answer(verdict) if verdict else web.Response(status=404, text="404 not found\n")
+
+    return handle
+
+
+def _answer(verdict: Verdict) -> web.Response:
+    return web.Response(status=200 if verdict.is_healthy else 500, text=verdict.text)
+
+
+async def _set_headers(_: web.Request, response: web.StreamResponse) -> None:
+    response.headers.popall("Server", None)  # it names versions
+    response.headers["X-Content-Type-Options"] = "nosniff"
