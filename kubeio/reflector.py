@@ -23,7 +23,6 @@ from typing import Final, Generic, TypeVar
 
 from kubeio.backoff import Backoff, Jitter
 from kubeio.changes import Listed, ReflectorEvent, ReflectorStatistics
-from kubeio.client import KubeClient
 from kubeio.decoding import BOOKMARK, OBJECT_EVENTS, ListPage, ObjectDecoder, Query
 from kubeio.errors import (
     ConnectionFailedError,
@@ -40,14 +39,10 @@ from kubeio.errors import (
     UnauthorizedError,
 )
 from kubeio.known import KnownObjects
+from kubeio.source import ReflectorClient, Timing
 
 T = TypeVar("T")
 
-WATCH_TIMEOUT_SECONDS: Final = (300, 600)
-"""The server is asked to end a watch after a time between these."""
-IDLE_TIMEOUT_SECONDS: Final = (70.0, 75.0)
-"""No byte for this long is a dead connection: bookmarks come about once a minute."""
-PAGE_TIMEOUT_SECONDS: Final = 60.0
 SLICE_SECONDS: Final = 0.005
 WORKING_WATCH_SECONDS: Final = 10.0
 """A watch that lived this long has worked, even if nothing happened."""
@@ -82,11 +77,13 @@ class Reflector(Generic[T]):
     Parameters
     ----------
     client
-        Its ``reads`` and ``watches`` lanes are used.
+        Shared with other reflectors.
     query
         What to watch, and the type to decode it into.
     deliver
         Gets every event, in order, in the event loop; must not block or raise.
+    timing
+        Time-outs.
     seed
         Of the jitter: give each process its own.
     clock
@@ -97,10 +94,11 @@ class Reflector(Generic[T]):
 
     def __init__(
         self,
-        client: KubeClient,
+        client: ReflectorClient,
         query: Query[T],
         deliver: Callable[[ReflectorEvent[T]], None],
         *,
+        timing: Timing = Timing(),
         seed: int = 0,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -108,6 +106,7 @@ class Reflector(Generic[T]):
         self._client = client
         self._query = query
         self._deliver = deliver
+        self._timing = timing
         self._clock = clock
         self._sleep = sleep
         self._jitter = Jitter(seed)
@@ -252,7 +251,7 @@ class Reflector(Generic[T]):
                 "GET",
                 self._query.resource.collection,
                 params=parameters,
-                timeout_seconds=PAGE_TIMEOUT_SECONDS,
+                timeout_seconds=self._timing.page_seconds,
             )
             self.statistics.last_byte_at = self._clock()
             page = self._decoder.page(response.body)
@@ -281,12 +280,13 @@ class Reflector(Generic[T]):
             "watch": "1",
             "allowWatchBookmarks": "true",
             "resourceVersion": self._resource_version,
-            "timeoutSeconds": str(round(self._jitter.between(*WATCH_TIMEOUT_SECONDS))),
+            "timeoutSeconds": str(round(self._jitter.between(*self._timing.watch_seconds))),
         }
         async with self._client.stream(
             self._query.resource.collection,
             params=parameters,
-            idle_timeout_seconds=self._jitter.between(*IDLE_TIMEOUT_SECONDS),
+            headers_timeout_seconds=self._timing.headers_seconds,
+            idle_timeout_seconds=self._jitter.between(*self._timing.idle_seconds),
         ) as stream:
             self.statistics.last_byte_at = self._clock()
             self.statistics.last_problem = ""
