@@ -39,7 +39,7 @@ from kubeio.errors import (
     UnauthorizedError,
 )
 from kubeio.known import KnownObjects
-from kubeio.source import ReflectorClient, Timing
+from kubeio.source import DEFAULT_TIMING, ReflectorClient, Timing
 
 T = TypeVar("T")
 
@@ -50,9 +50,10 @@ SHORTEST_WATCH_SECONDS: Final = 1.0
 """After a shorter one we wait, whatever it told."""
 EXPIRED_LISTS_BEFORE_UNPAGED: Final = 2
 """So often a list's pages may expire under us before it is asked for in one piece."""
-FAILURES_BEFORE_RELIST: Final = 5
-"""So many 5xx in a row on watches from one resourceVersion, and we list again: a server
-restored from a backup may not know that version for ever."""
+FRUITLESS_WATCHES_BEFORE_LIST: Final = 3
+"""So many watches without a single line that ended by 5xx or silence, and we list again.
+A server that was restored from a backup takes a watch from a resourceVersion it has yet
+to reach, and is silent: no events, no bookmarks (seen with kube-apiserver 1.36.3)."""
 
 _REASONS: Final[tuple[tuple[type[KubeError], str], ...]] = (
     (GoneError, "expired"),
@@ -98,7 +99,7 @@ class Reflector(Generic[T]):
         query: Query[T],
         deliver: Callable[[ReflectorEvent[T]], None],
         *,
-        timing: Timing = Timing(),
+        timing: Timing = DEFAULT_TIMING,
         seed: int = 0,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -115,7 +116,7 @@ class Reflector(Generic[T]):
         self._decoder = ObjectDecoder(query)
         self._resource_version = ""
         self._list_reason = "start"
-        self._server_errors = 0
+        self._fruitless_count = 0
         self.statistics = ReflectorStatistics()
         self._known = KnownObjects(self._name, deliver, self.statistics)
 
@@ -152,7 +153,7 @@ class Reflector(Generic[T]):
             try:
                 await self._list()
             except KubeError as error:
-                return self._after(error, lasted=0.0, has_worked=False)
+                return self._after(error, lasted=0.0, has_moved=False)
         started, version = self._clock(), self._resource_version
         try:
             await self._watch()
@@ -160,17 +161,28 @@ class Reflector(Generic[T]):
             error_or_none: KubeError | None = caught
         else:
             error_or_none = None
-        lasted = self._clock() - started
-        has_worked = lasted >= WORKING_WATCH_SECONDS or self._resource_version != version
-        return self._after(error_or_none, lasted=lasted, has_worked=has_worked)
+        return self._after(
+            error_or_none,
+            lasted=self._clock() - started,
+            has_moved=self._resource_version != version,
+        )
 
-    def _after(self, error: KubeError | None, *, lasted: float, has_worked: bool) -> float:
-        """Decide what an ending means, and how long to wait."""
+    def _after(self, error: KubeError | None, *, lasted: float, has_moved: bool) -> float:
+        """Decide what an ending means, and how long to wait.
+
+        Parameters
+        ----------
+        lasted
+            Seconds that the watch lived; 0 where a list failed.
+        has_moved
+            Whether the watch told anything new, be it a bookmark.
+        """
+        has_worked = has_moved or lasted >= WORKING_WATCH_SECONDS
         reason = "ended" if error is None else _reason_of(error)
         _count(self.statistics.endings, reason)
         if has_worked:
             self._backoff.reset()
-        self._forget_refused_version(error)
+        self._forget_version_without_future(error, has_moved=has_moved)
         if error is None:
             self.statistics.last_problem = ""
             is_due = has_worked and lasted >= SHORTEST_WATCH_SECONDS
@@ -188,22 +200,22 @@ class Reflector(Generic[T]):
         )
         return delay
 
-    def _forget_refused_version(self, error: KubeError | None) -> None:
-        """Make the next round list, where watching from our version has no future."""
-        self._server_errors = self._server_errors + 1 if isinstance(error, ServerError) else 0
+    def _forget_version_without_future(self, error: KubeError | None, *, has_moved: bool) -> None:
+        """Make the next round list, where watching from our version leads nowhere."""
+        if has_moved:
+            self._fruitless_count = 0
+        elif isinstance(error, ServerError | RequestTimeoutError):
+            self._fruitless_count += 1
         if not self._resource_version:
             return
-        match error:
-            case GoneError():
-                self._list_reason = "expired"
-            case InvalidError():
-                self._list_reason = "invalid"
-            case ServerError() if self._server_errors >= FAILURES_BEFORE_RELIST:
-                self._list_reason = "server_error"
-            case _:
-                return
+        if isinstance(error, GoneError | InvalidError):
+            self._list_reason = _reason_of(error)
+        elif self._fruitless_count >= FRUITLESS_WATCHES_BEFORE_LIST:
+            self._list_reason = "fruitless"
+        else:
+            return
         self._resource_version = ""
-        self._server_errors = 0
+        self._fruitless_count = 0
 
     async def _list(self) -> None:
         """List everything, page by page, and tell the difference."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from kubeio.response import Response
 
@@ -55,3 +55,6 @@ class Timing:
     idle_seconds: tuple[float, float] = (70.0, 75.0)
     page_seconds: float = 60.0
     headers_seconds: float = 30.0
+
+
+DEFAULT_TIMING: Final = Timing()

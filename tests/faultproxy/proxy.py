@@ -161,7 +161,7 @@ class FaultProxy:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         self._clients.add(writer)
-        writer.transport.set_write_buffer_limits(0)  # so that drain() waits for all of it
+        writer.transport.set_write_buffer_limits(1, 0)  # drain() waits for all of it
         try:
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
                 await self._serve(reader, writer)

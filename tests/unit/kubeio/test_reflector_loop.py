@@ -1,0 +1,394 @@
+"""The reflector's loop with scripted answers: what it asks, tells and waits for."""
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubeio.changes import Deleted, Listed, ReflectorEvent, Upserted
+from kubeio.decoding import ObjectMetadata, Query
+from kubeio.errors import (
+    ConnectionFailedError,
+    ConnectionLostError,
+    ForbiddenError,
+    GoneError,
+    InvalidError,
+    KubeError,
+    RequestTimeoutError,
+    ServerError,
+    TooManyRequestsError,
+)
+from kubeio.reflector import Reflector
+from kubeio.resources import ResourcePath
+from kubeio.response import Response
+
+EXPIRED = GoneError(410, reason="Expired", message="too old")
+
+
+class Thing(msgspec.Struct, frozen=True):
+    metadata: ObjectMetadata
+    size: int = 0
+
+
+def thing(name: str, version: int, *, uid: str = "", size: Any = 0) -> dict[str, Any]:
+    metadata = {
+        "namespace": "ns",
+        "name": name,
+        "uid": uid or f"uid-{name}",
+        "resourceVersion": str(version),
+    }
+    return {"kind": "Thing", "metadata": metadata, "size": size}
+
+
+def page(version: int, *things: dict[str, Any], more: str = "") -> dict[str, Any]:
+    return {"metadata": {"resourceVersion": str(version), "continue": more}, "items": list(things)}
+
+
+def event(kind: str, value: dict[str, Any]) -> bytes:
+    return msgspec.json.encode({"type": kind, "object": value})
+
+
+def bookmark(version: int) -> bytes:
+    return event("BOOKMARK", {"metadata": {"resourceVersion": str(version)}})
+
+
+@dataclass
+class Script:
+    """Plays the API server: one step for each call, in order."""
+
+    steps: list[Any]
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    watch_seconds: float = 0.0
+    now: float = 1000.0
+
+    async def call(
+        self, method: str, path: str, /, *, params: Mapping[str, str], timeout_seconds: float
+    ) -> Response:
+        assert (method, path) == ("GET", "/apis/t.io/v1/things")
+        self.asked.append(("list", dict(params)))
+        step = self.steps.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return Response(200, [], step if isinstance(step, bytes) else msgspec.json.encode(step))
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        path: str,
+        /,
+        *,
+        params: Mapping[str, str],
+        headers_timeout_seconds: float,
+        idle_timeout_seconds: float,
+    ) -> AsyncIterator["Script"]:
+        assert 70 <= idle_timeout_seconds <= 75
+        assert 300 <= int(params["timeoutSeconds"]) <= 600
+        self.asked.append(("watch", dict(params)))
+        if isinstance(self.steps[0], Exception):
+            raise self.steps.pop(0)
+        assert isinstance(self.steps[0], list), "a watch was opened, the script has a page"
+        try:
+            yield self
+        finally:
+            self.steps.pop(0)
+
+    async def read_lines(self) -> list[bytes]:
+        lines: list[Any] = self.steps[0]
+        if lines and isinstance(lines[0], Exception):
+            raise lines[0]
+        if lines:
+            return [lines.pop(0)]
+        self.now += self.watch_seconds
+        return []
+
+    def versions(self) -> list[str]:
+        return [params["resourceVersion"] for kind, params in self.asked if kind == "watch"]
+
+
+class Rig:
+    """A reflector on a script, with a clock and sleeps of its own."""
+
+    def __init__(self, *steps: Any, watch_seconds: float = 0.0, seed: int = 7) -> None:
+        self.script = Script(list(steps), watch_seconds=watch_seconds)
+        self.told: list[ReflectorEvent[Thing]] = []
+        self.delays: list[float] = []
+        self.reflector: Reflector[Thing] = Reflector(
+            self.script,
+            Query(resource=ResourcePath("t.io", "v1", "things"), object_type=Thing),
+            self.told.append,
+            seed=seed,
+            clock=lambda: self.script.now,
+        )
+
+    async def play(self) -> "Rig":
+        """Run until the script is at its end."""
+        while self.script.steps:
+            self.delays.append(await self.reflector.run_once())
+        return self
+
+    def names(self) -> list[str]:
+        told = []
+        for each in self.told:
+            match each:
+                case Upserted(object=upserted):
+                    told.append(f"+{upserted.metadata.name}")
+                case Deleted(name=name, uid=uid):
+                    told.append(f"-{name}/{uid}")
+                case Listed(resource_version=version):
+                    told.append(f"={version}")
+        return told
+
+
+async def test_list_then_watch_from_its_version() -> None:
+    rig = await Rig(
+        page(10, thing("a", 3), thing("b", 4)),
+        [event("ADDED", thing("c", 11)), event("DELETED", thing("a", 12))],
+    ).play()
+    assert rig.names() == ["+a", "+b", "=10", "+c", "-a/uid-a"]
+    assert rig.script.asked[0] == ("list", {"limit": "500"})
+    kind, params = rig.script.asked[1]
+    assert kind == "watch"
+    assert (
+        params.items()
+        >= {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": "10",
+        }.items()
+    )
+
+
+async def test_selectors_go_with_list_and_watch() -> None:
+    rig = Rig(page(1), [])
+    rig.reflector = Reflector(
+        rig.script,
+        Query(
+            resource=ResourcePath("t.io", "v1", "things"),
+            object_type=Thing,
+            field_selector="status.phase!=Failed",
+            label_selector="a=b",
+        ),
+        rig.told.append,
+    )
+    await rig.play()
+    for _, params in rig.script.asked:
+        assert params["fieldSelector"] == "status.phase!=Failed"
+        assert params["labelSelector"] == "a=b"
+
+
+async def test_version_is_kept_of_every_event_and_bookmark() -> None:
+    rig = await Rig(
+        page(10),
+        [event("ADDED", thing("a", 11))],
+        [event("DELETED", thing("a", 14))],
+        [bookmark(20)],
+        [ConnectionLostError("gone")],
+        [],
+    ).play()
+    assert rig.script.versions() == ["10", "11", "14", "20", "20"]
+    assert rig.reflector.statistics.lists == {"start": 1}
+
+
+async def test_first_page_names_the_version_and_pages_follow_the_token() -> None:
+    rig = await Rig(
+        page(10, thing("a", 1), more="t1"),
+        page(11, thing("b", 2), more="t2"),
+        page(12, thing("c", 3)),
+        [],
+    ).play()
+    assert rig.names() == ["+a", "+b", "+c", "=10"]
+    assert [params.get("continue") for _, params in rig.script.asked[:3]] == [None, "t1", "t2"]
+    assert rig.script.versions() == ["10"]
+
+
+async def test_relist_tells_the_difference_only() -> None:
+    rig = await Rig(
+        page(10, thing("same", 1), thing("changed", 2), thing("gone", 3), thing("anew", 4)),
+        EXPIRED,
+        page(
+            30,
+            thing("same", 1),
+            thing("changed", 22),
+            thing("anew", 24, uid="uid-2"),
+            thing("new", 25),
+        ),
+        [],
+    ).play()
+    assert rig.names()[5:] == [
+        "+changed",
+        "-anew/uid-anew",
+        "+anew",
+        "+new",
+        "-gone/uid-gone",
+        "=30",
+    ]
+    assert rig.reflector.statistics.lists == {"start": 1, "expired": 1}
+    assert rig.reflector.statistics.object_count == 4
+
+
+async def test_expired_error_event_is_not_delivered_and_lists_again() -> None:
+    status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
+    rig = await Rig(
+        page(10, thing("a", 1)), [event("ERROR", status)], page(20, thing("a", 1)), []
+    ).play()
+    assert rig.names() == ["+a", "=10", "=20"]
+    assert rig.delays[0] > 0
+
+
+async def test_other_error_event_resumes_from_the_same_version() -> None:
+    status = {"kind": "Status", "code": 500, "message": "etcd is away"}
+    rig = await Rig(page(10), [bookmark(15), event("ERROR", status)], []).play()
+    assert rig.script.versions() == ["10", "15"]
+    assert rig.reflector.statistics.endings == {"server_error": 1, "ended": 1}
+
+
+async def test_objects_of_an_aborted_list_are_deleted_by_the_next() -> None:
+    rig = await Rig(
+        page(10, thing("a", 1), thing("b", 2), more="t"),
+        ConnectionLostError("cut"),
+        page(20, thing("b", 2), more="t"),
+        EXPIRED,
+        page(30, thing("b", 2), thing("c", 21)),
+        [],
+    ).play()
+    assert rig.names() == ["+a", "+b", "+c", "-a/uid-a", "=30"]
+
+
+async def test_list_whose_pages_always_expire_is_asked_for_whole() -> None:
+    rig = await Rig(
+        page(10, thing("a", 1), more="t"),
+        EXPIRED,
+        page(20, thing("a", 1), more="t"),
+        EXPIRED,
+        page(30, thing("a", 1)),
+        [],
+    ).play()
+    assert rig.names() == ["+a", "=30"]
+    assert rig.script.asked[4] == ("list", {})
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [InvalidError(400, message="resourceVersion"), GoneError(410, message="x")],
+)
+async def test_refused_version_is_forgotten(refusal: KubeError) -> None:
+    rig = await Rig(page(10), refusal, page(20), []).play()
+    assert rig.script.versions() == ["10", "20"]
+
+
+@pytest.mark.parametrize("error", [ServerError(504, message="x"), RequestTimeoutError("silent")])
+async def test_watches_that_lead_nowhere_end_in_a_list(error: KubeError) -> None:
+    rig = await Rig(page(10), error, error, error, page(5), []).play()
+    assert rig.script.versions() == ["10", "10", "10", "5"]
+    assert rig.reflector.statistics.lists == {"start": 1, "fruitless": 1}
+
+
+async def test_server_that_is_away_is_not_listed_anew() -> None:
+    away = ConnectionFailedError("refused")
+    rig = await Rig(page(10), *[away] * 20, []).play()
+    assert rig.reflector.statistics.lists == {"start": 1}
+    assert set(rig.script.versions()) == {"10"}
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ConnectionFailedError("refused"),
+        ForbiddenError(403, message="no"),
+        b"",
+        b"<html>bad gateway</html>",
+        b'{"items": []}',
+        b"[1]",
+    ],
+)
+async def test_failing_list_is_tried_again_ever_slower_up_to_30_seconds(failure: Any) -> None:
+    rig = await Rig(*[failure] * 12, page(10), []).play()
+    delays = rig.delays[:12]
+    for i, delay in enumerate(delays):
+        step = min(0.2 * 2**i, 30.0)
+        assert step / 2 <= delay <= step
+    assert rig.names() == ["=10"]
+
+
+async def test_watch_that_ends_at_once_is_no_hot_loop() -> None:
+    rig = await Rig(page(10), *[[] for _ in range(12)]).play()
+    assert sum(rig.delays) > 60
+    assert rig.delays[-1] >= 15
+
+
+async def test_watch_that_moves_on_but_ends_at_once_waits_too() -> None:
+    rig = await Rig(page(10), *[[bookmark(11 + i)] for i in range(5)]).play()
+    assert all(delay >= 0.1 for delay in rig.delays)
+    assert rig.delays[-1] <= 0.2  # it works, so the wait does not grow
+
+
+async def test_asked_for_ending_of_a_working_watch_goes_on_at_once() -> None:
+    rig = await Rig(page(10), [bookmark(11)], [], watch_seconds=400.0).play()
+    assert rig.delays == [0.0, 0.0]
+
+
+async def test_retry_after_is_waited_for_and_spread() -> None:
+    busy = TooManyRequestsError(429, retry_after_seconds=20.0)
+    delays = [(await Rig(busy, page(1), [], seed=seed).play()).delays[0] for seed in range(5)]
+    assert all(20.0 <= delay <= 24.0 for delay in delays)
+    assert len(set(delays)) == 5
+
+
+async def test_equal_seeds_wait_equally() -> None:
+    first = await Rig(*[EXPIRED] * 5, page(1), [], seed=3).play()
+    second = await Rig(*[EXPIRED] * 5, page(1), [], seed=3).play()
+    assert first.delays == second.delays
+
+
+@pytest.mark.parametrize("line", [b"not json", b'"text"', b"{}", b'{"type":"ADDED","object":{}}'])
+async def test_line_that_is_no_event_ends_the_watch(line: bytes) -> None:
+    rig = await Rig(page(10), [bookmark(11), line], []).play()
+    assert rig.reflector.statistics.endings == {"malformed": 1, "ended": 1}
+    assert rig.script.versions() == ["10", "11"]
+    assert rig.names() == ["=10"]
+
+
+async def test_unknown_event_type_is_logged_and_skipped(caplog: pytest.LogCaptureFixture) -> None:
+    rig = await Rig(page(10), [event("RENAMED", thing("a", 11)), bookmark(12)]).play()
+    assert rig.names() == ["=10"]
+    assert "type=RENAMED" in caplog.text
+
+
+async def test_undecodable_object_is_told_when_it_can_be_decoded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rig = await Rig(
+        page(10, thing("a", 1, size="big"), thing("b", 2)),
+        [
+            event("MODIFIED", thing("b", 11, size="big")),
+            event("MODIFIED", thing("b", 12, size="big")),
+        ],
+        EXPIRED,
+        page(20, thing("a", 1, size="big"), thing("b", 12, size="big")),
+        [event("MODIFIED", thing("b", 21, size=5)), event("DELETED", thing("a", 22, size="big"))],
+    ).play()
+    assert rig.names() == ["+b", "=10", "=20", "+b"]
+    assert rig.reflector.statistics.decode_failure_count == 5
+    assert rig.reflector.statistics.undecodable_count == 0
+    errors = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
+    assert len(errors) == 2
+    assert "namespace=ns name=a uid=uid-a" in errors[0]
+    assert "skipping it" in errors[0]
+    assert "keeping its older state" in errors[1]
+
+
+async def test_problem_says_what_is_wrong() -> None:
+    rig = Rig(ConnectionFailedError("cannot connect"), page(10), [])
+    assert rig.reflector.problem() == "things.t.io not listed yet"
+    await rig.reflector.run_once()
+    assert rig.reflector.problem() == "things.t.io not listed yet: cannot connect"
+    await rig.play()
+    assert rig.reflector.problem() is None
+    rig.script.now += 121
+    assert rig.reflector.problem() == "nothing heard of things.t.io for 121 s"
+    assert rig.reflector.last_byte_age_seconds() == 121
+    assert rig.reflector.last_event_age_seconds() is None
