@@ -8,6 +8,7 @@ that matter are collected here, and `kubeio.credentials` loads anew when one cha
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,6 @@ async def load_kubeconfig(paths: str, context: str | None = None) -> Login:
         raise KubeConfigError(
             f"{paths}: {_one_line(error)}; correct the file or choose another with --kubeconfig"
         ) from error
-    if not configuration.host:
-        raise KubeConfigError(f"{paths}: the context's cluster has no server; add its https:// URL")
     files = (
         *paths.split(os.pathsep),
         _token_file(user),
@@ -75,42 +74,58 @@ def _merge(paths: str) -> Any:
     """Read and merge the files, with better words for errors than the loader has."""
     try:
         for path in paths.split(os.pathsep):
-            if Path(path).is_file() and not isinstance(
-                yaml.safe_load(Path(path).read_bytes()), dict
-            ):
-                raise KubeConfigError(f"{path}: not a kubeconfig: a YAML mapping is expected")
+            if Path(path).is_file():
+                _check_shape(path, yaml.safe_load(Path(path).read_bytes()))
         merged = KubeConfigMerger(paths).config
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise KubeConfigError(f"{paths}: cannot be read: {_one_line(error)}") from error
-    except (AttributeError, KeyError, TypeError) as error:
-        raise KubeConfigError(
-            f"{paths}: clusters, contexts and users must be lists of mappings with a name"
-        ) from error
     if merged is None:
         raise KubeConfigError(f"{paths}: no such file")
     return merged
 
 
+def _check_shape(path: str, document: object) -> None:
+    """Refuse what the loader would trip over: it reads without looking."""
+    if not isinstance(document, dict):
+        raise KubeConfigError(f"{path}: not a kubeconfig: a YAML mapping is expected")
+    for plural in ("clusters", "contexts", "users"):
+        entries = document.get(plural) or []
+        singular = plural.removesuffix("s")
+        if not isinstance(entries, list) or not all(
+            isinstance(entry, dict)
+            and isinstance(entry.get("name"), str)
+            and isinstance(entry.get(singular), dict)
+            for entry in entries
+        ):
+            raise KubeConfigError(
+                f"{path}: {plural}: a list is expected of entries with a name and a {singular}"
+            )
+
+
 def _select_user(merged: Any, paths: str, context: str | None) -> Any:
-    """Find the context's user, None if it has none; say which contexts there are."""
+    """Find the context's user, None if it has none, and see that its cluster is there."""
     wanted = context or merged.value.get("current-context")
-    contexts = {entry["name"]: entry.safe_get("context") for entry in merged.value["contexts"]}
-    known = ", ".join(sorted(map(str, contexts))) or "none"
+    contexts = {entry["name"]: entry.value["context"] for entry in merged.value["contexts"]}
+    known = ", ".join(sorted(contexts)) or "none"
     if not wanted:
         raise KubeConfigError(
             f"{paths}: current-context is not set; set it or pass --context (there are: {known})"
         )
     if wanted not in contexts:
         raise KubeConfigError(f"{paths}: no context named {wanted!r}; there are: {known}")
-    user_name = (contexts[wanted] or {}).get("user")
-    if not user_name:
-        return None
-    for entry in merged.value["users"]:
-        if entry["name"] == user_name:
+    where = f"{paths}: context {wanted!r}"
+    cluster = _find(merged, "cluster", contexts[wanted].get("cluster"), where)
+    if not cluster.value["cluster"].get("server"):
+        raise KubeConfigError(f"{where}: its cluster has no server; add an https:// URL")
+    user_name = contexts[wanted].get("user")
+    return _find(merged, "user", user_name, where) if user_name else None
+
+
+def _find(merged: Any, kind: str, name: object, where: str) -> Any:
+    for entry in merged.value[f"{kind}s"]:
+        if entry["name"] == name:
             return entry
-    raise KubeConfigError(
-        f"{paths}: context {wanted!r} names the user {user_name!r}, who is not under users"
-    )
+    raise KubeConfigError(f"{where} names the {kind} {name!r}, which is not under {kind}s")
 
 
 def _token_file(user: Any) -> str | None:
@@ -122,4 +137,6 @@ def _token_file(user: Any) -> str | None:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    """Give the error's text without what it may quote of the file: tokens and keys."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return re.sub(r"\{.*\}", "{…}", text)

@@ -6,7 +6,7 @@ of them and a line may be longer than any buffer.
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 import aiohttp
 
@@ -19,6 +19,13 @@ from kubeio.errors import (
 
 LINE_LIMIT_BYTES: Final = 64 * 2**20
 """A longer line is refused. etcd's default limit of an object is 1.5 MiB."""
+
+
+class Chunks(Protocol):
+    """Where bytes come from: `aiohttp.StreamReader`."""
+
+    async def readany(self) -> bytes:
+        """Wait for some bytes; none at the end."""
 
 
 class LineStream:
@@ -36,7 +43,7 @@ class LineStream:
 
     def __init__(
         self,
-        content: aiohttp.StreamReader,
+        content: Chunks,
         *,
         request: str,
         line_limit_bytes: int = LINE_LIMIT_BYTES,
