@@ -1,0 +1,95 @@
+"""Loads a configuration: text in, a complete Configuration or every mistake out."""
+
+from types import MappingProxyType
+
+from scheduler_svc.shell.config import meaning
+from scheduler_svc.shell.config.configuration import Configuration
+from scheduler_svc.shell.config.decode import decode
+from scheduler_svc.shell.config.defaults import with_defaults
+from scheduler_svc.shell.config.document import MappingNode, iterate_given, render_path, to_plain
+from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
+from scheduler_svc.shell.config.mistakes import ConfigurationError, MistakeLog
+from scheduler_svc.shell.config.plugin_sets import KnownPlugins
+from scheduler_svc.shell.config.profiles import ProfileReader
+from scheduler_svc.shell.config.reading import read_document
+from scheduler_svc.shell.config.schema import API_VERSION, KIND, KubeSchedulerConfiguration
+from scheduler_svc.shell.config.validation import validate_configuration
+
+
+def load_configuration(
+    text: str | bytes, *, path: str, known_plugins: KnownPlugins
+) -> Configuration:
+    """Read a KubeSchedulerConfiguration v1 file.
+
+    Parameters
+    ----------
+    text
+        The content of the file, YAML or JSON.
+    path
+        Its name, for messages.
+    known_plugins
+        The extension points of each plugin that is loaded. Those of kube-scheduler's own
+        plugins are known in any case, and are upstream's.
+
+    Raises
+    ------
+    ConfigurationError
+        With every mistake that was found, in the order of the file.
+    """
+    root, log = read_document(text, file=path)
+    _check_type(log)
+    given = decode(root, KubeSchedulerConfiguration, log)
+    return _complete(given, log, known_plugins)
+
+
+def default_configuration(known_plugins: KnownPlugins = MappingProxyType({})) -> Configuration:
+    """Return the configuration of a scheduler that is given no file."""
+    return _complete(KubeSchedulerConfiguration(), MistakeLog(""), known_plugins)
+
+
+def _check_type(log: MistakeLog) -> None:
+    """Check `apiVersion` and `kind`; where it is another kind, go no further."""
+    if not isinstance(log.root, MappingNode):
+        log.invalid((), to_plain(log.root), f"must be an object of kind {KIND}")
+        raise ConfigurationError(log.mistakes)
+    found: dict[str, str] = {}
+    for field in ("apiVersion", "kind"):
+        node = log.root.fields.get(field)
+        value = None if node is None else to_plain(node)
+        found[field] = value if isinstance(value, str) else ""
+    because = meaning.of_api_version(found["apiVersion"], found["kind"])
+    for field, wanted in (("kind", KIND), ("apiVersion", API_VERSION)):
+        if not found[field]:
+            log.required((field,), f"must be {wanted}")
+        elif found[field] != wanted:
+            log.unsupported((field,), found[field], (wanted,), meaning=because)
+            because = ""
+    if found["kind"] not in {"", KIND}:
+        raise ConfigurationError(log.mistakes)
+
+
+def _complete(
+    given: KubeSchedulerConfiguration, log: MistakeLog, known_plugins: KnownPlugins
+) -> Configuration:
+    complete = with_defaults(given)
+    validate_configuration(complete, log)
+    reader = ProfileReader(log, {**known_plugins, **IN_TREE_POINTS})
+    profiles = reader.read(complete.profiles)
+    if log.mistakes:
+        raise ConfigurationError(log.mistakes)
+    return Configuration(
+        path=log.file,
+        profiles=profiles,
+        leader_election=complete.leader_election,
+        client_connection=complete.client_connection,
+        parallelism=complete.parallelism,
+        percentage_of_nodes_to_score=complete.percentage_of_nodes_to_score,
+        pod_initial_backoff_seconds=complete.pod_initial_backoff_seconds,
+        pod_max_backoff_seconds=complete.pod_max_backoff_seconds,
+        enable_profiling=complete.enable_profiling,
+        enable_contention_profiling=bool(complete.enable_contention_profiling),
+        extenders=complete.extenders,
+        delay_cache_until_active=complete.delay_cache_until_active,
+        given=frozenset(render_path(path) for path in iterate_given(log.root)),
+        notices=tuple(reader.notices),
+    )
