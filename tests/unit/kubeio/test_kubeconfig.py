@@ -143,7 +143,8 @@ async def test_exec_plugin(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("{", "cannot be read"),
+        ("users:\n  token: [hidden", "no YAML: line 2"),
+        ("\x00", "cannot be read"),
         ("just text", "not a kubeconfig"),
         ("", "not a kubeconfig"),
         (config(clusters="c"), "clusters: a list is expected of entries with a name and a cluster"),
@@ -172,6 +173,7 @@ async def test_bad_file_is_named_with_what_is_wrong(
         await load_kubeconfig(path)
     assert str(tmp_path) in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert "hidden" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
