@@ -7,10 +7,11 @@ from the command line (``python -m deploy.controlplane --help``) or as a library
         print(control_plane.kubeconfig_path)
 """
 
-from deploy.controlplane.binaries import Binary, obtain_binaries
+from deploy.controlplane.binaries import obtain_binaries
 from deploy.controlplane.errors import BinaryNotFoundError, ControlPlaneError
 from deploy.controlplane.plane import ControlPlane
 from deploy.controlplane.reporting import Reporter
+from deploy.controlplane.sources import Binary
 
 __all__ = [
     "Binary",

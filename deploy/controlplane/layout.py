@@ -55,9 +55,14 @@ class StateDirectory:
         Raises
         ------
         ControlPlaneError
-            If the directory has files but no control plane's.
+            If it can't be made, is another user's, or has files but no control plane's.
         """
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise ControlPlaneError(f"{self.path} cannot be made: {error}") from error
+        if self.path.stat().st_uid != os.geteuid():
+            raise ControlPlaneError(f"{self.path} belongs to another user")
         names = {entry.name for entry in self.path.iterdir()}
         if names and not names & {LOCK, RECORD}:
             raise ControlPlaneError(
@@ -71,6 +76,10 @@ class StateDirectory:
     def log(self, component: str) -> Path:
         """Name the log file of a component."""
         return self.logs / f"{component}.log"
+
+    def has_logs(self) -> bool:
+        """Tell whether a component has been started here."""
+        return any(self.logs.glob("*.log"))
 
     def remove(self) -> None:
         """Remove all files of the control plane, and the directory unless it holds others."""

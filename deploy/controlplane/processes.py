@@ -19,9 +19,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 MARKER = "BERTHMASTER_CONTROL_PLANE_OF"
 COMPONENT_MARKER = "BERTHMASTER_CONTROL_PLANE_COMPONENT"
+GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +45,45 @@ def spawn(
     component: str,
     log: Path,
     environment: Mapping[str, str],
+    directory: Path | None = None,
+    output: Path | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a program in a session of its own, marked as belonging to ``owner``.
 
-    Its output is appended to ``log``; files that it makes are readable by the owner only.
+    It runs in ``directory``, by default in ``owner``. What it writes is appended to ``log``, except
+    that its standard output replaces the content of ``output`` if one is given. Files that it makes
+    are readable by their owner only.
     """
     marked = {**environment, MARKER: str(owner), COMPONENT_MARKER: component}
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
+    with contextlib.ExitStack() as stack:
+        errors = stack.enter_context(_open_private(log, os.O_APPEND))
+        standard_output = errors
+        if output is not None:
+            standard_output = stack.enter_context(_open_private(output, os.O_TRUNC))
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=descriptor,
-            stderr=subprocess.STDOUT,
-            cwd=owner,
+            stdout=standard_output,
+            stderr=errors,
+            cwd=directory or owner,
             env=marked,
             start_new_session=True,
             umask=0o077,
         )
-    finally:
-        os.close(descriptor)
 
 
-def find(owner: Path, component: str | None = None) -> list[ProcessIdentity]:
-    """List the living processes of this user that are marked as belonging to ``owner``."""
+def find(owner: Path, component: str | None = None, *, but: str = "") -> list[ProcessIdentity]:
+    """List this user's living processes that are marked as belonging to ``owner``.
+
+    Only those of ``component``, if one is given, and none of the component ``but``.
+    """
     found = []
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             identity = identify(int(entry.name), owner)
-            if identity is not None and component in (None, identity.component):
+            if identity is None or identity.component == but:
+                continue
+            if component in (None, identity.component):
                 found.append(identity)
     return sorted(found, key=lambda identity: identity.start_ticks)
 
@@ -103,15 +115,35 @@ def send_signal(identity: ProcessIdentity, owner: Path, number: signal.Signals) 
         return True
 
 
-def terminate(owner: Path, component: str | None = None, *, grace_seconds: float = 5.0) -> int:
-    """End all processes marked with ``owner`` (or one component's) and wait until they're gone.
+def read_start_ticks(pid: int) -> int:
+    """Return when a process was started, in clock ticks since boot.
+
+    Raises
+    ------
+    ProcessLookupError
+        If there is no such process.
+    """
+    try:
+        return _read_stat(Path("/proc") / str(pid))[1]
+    except (OSError, ValueError) as error:
+        raise ProcessLookupError(pid) from error
+
+
+def terminate(
+    owner: Path,
+    component: str | None = None,
+    *,
+    but: str = "",
+    grace_seconds: float = GRACE_SECONDS,
+) -> int:
+    """End the processes that ``find`` lists and wait until they're gone.
 
     SIGTERM first, SIGKILL after ``grace_seconds``. Looks again until a look finds none, so that a
     process started meanwhile is not missed. Returns how many were ended.
     """
     ended: set[ProcessIdentity] = set()
     deadline_seconds = time.monotonic() + grace_seconds
-    while identities := find(owner, component):
+    while identities := find(owner, component, but=but):
         remaining_seconds = deadline_seconds - time.monotonic()
         kill = remaining_seconds <= 0
         for identity in identities:
@@ -119,10 +151,17 @@ def terminate(owner: Path, component: str | None = None, *, grace_seconds: float
                 send_signal(identity, owner, signal.SIGKILL)
             elif identity not in ended:
                 send_signal(identity, owner, signal.SIGTERM)
-                send_signal(identity, owner, signal.SIGCONT)  # a stopped process acts on no SIGTERM
+                # A stopped process acts on SIGTERM only when it goes on.
+                send_signal(identity, owner, signal.SIGCONT)
             ended.add(identity)
         wait_ended(identities, owner, 1.0 if kill else min(0.5, remaining_seconds))
     return len(ended)
+
+
+def terminate_all(owner: Path) -> int:
+    """End everything marked with ``owner``, etcd last; return how many processes that were."""
+    # The others would spend their time on reconnecting to it.
+    return terminate(owner, but="etcd") + terminate(owner)
 
 
 def wait_ended(identities: Sequence[ProcessIdentity], owner: Path, timeout_seconds: float) -> bool:
@@ -152,6 +191,11 @@ def _open_verified(identity: ProcessIdentity, owner: Path) -> Iterator[int | Non
         yield descriptor if identify(identity.pid, owner) == identity else None
     finally:
         os.close(descriptor)
+
+
+def _open_private(path: Path, flags: int) -> BinaryIO:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+    return os.fdopen(descriptor, "wb")
 
 
 def _read_environment(directory: Path) -> dict[str, str]:

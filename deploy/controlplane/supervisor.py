@@ -42,6 +42,7 @@ class Supervisor:
 
     def start(self, name: str) -> None:
         """Start a component without waiting until it is ready."""
+        self._reporter.step(f"starting {name}")
         component = describe(name, self.record, self.directory)
         log = self.directory.log(name)
         self._log_offsets[name] = log.stat().st_size if log.exists() else 0
@@ -117,13 +118,7 @@ class Supervisor:
 
     def stop_all(self) -> int:
         """End everything, etcd last; return how many processes that were."""
-        path = self.directory.path
-        names = [name for name in self.record.shape.components if name != "etcd"]
-        for name in names:
-            for process in processes.find(path, name):
-                processes.send_signal(process, path, signal.SIGTERM)
-                processes.send_signal(process, path, signal.SIGCONT)
-        ended = sum(processes.terminate(path, name) for name in names) + processes.terminate(path)
+        ended = processes.terminate_all(self.directory.path)
         for name in list(self._children):
             self._reap(name)
         return ended
