@@ -84,7 +84,7 @@ class Decoded(msgspec.Struct, Generic[T], frozen=True, gc=False):
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # slots would forbid Query[T](…)
 class Query(Generic[T]):
     """What to list and watch, and what to make of it.
 

@@ -50,8 +50,8 @@ SHORTEST_WATCH_SECONDS: Final = 1.0
 """After a shorter one we wait, whatever it told."""
 EXPIRED_LISTS_BEFORE_UNPAGED: Final = 2
 """So often a list's pages may expire under us before it is asked for in one piece."""
-FRUITLESS_WATCHES_BEFORE_LIST: Final = 3
-"""So many watches without a single line that ended by 5xx or silence, and we list again.
+FRUITLESS_SECONDS_BEFORE_LIST: Final = 150.0
+"""If watches have given no line for this long and end by 5xx or silence, we list again.
 A server that was restored from a backup takes a watch from a resourceVersion it has yet
 to reach, and is silent: no events, no bookmarks (seen with kube-apiserver 1.36.3)."""
 
@@ -116,7 +116,7 @@ class Reflector(Generic[T]):
         self._decoder = ObjectDecoder(query)
         self._resource_version = ""
         self._list_reason = "start"
-        self._fruitless_count = 0
+        self._last_line_at = clock()
         self.statistics = ReflectorStatistics()
         self._known = KnownObjects(self._name, deliver, self.statistics)
 
@@ -182,7 +182,7 @@ class Reflector(Generic[T]):
         _count(self.statistics.endings, reason)
         if has_worked:
             self._backoff.reset()
-        self._forget_version_without_future(error, has_moved=has_moved)
+        self._forget_version_without_future(error)
         if error is None:
             self.statistics.last_problem = ""
             is_due = has_worked and lasted >= SHORTEST_WATCH_SECONDS
@@ -200,22 +200,20 @@ class Reflector(Generic[T]):
         )
         return delay
 
-    def _forget_version_without_future(self, error: KubeError | None, *, has_moved: bool) -> None:
+    def _forget_version_without_future(self, error: KubeError | None) -> None:
         """Make the next round list, where watching from our version leads nowhere."""
-        if has_moved:
-            self._fruitless_count = 0
-        elif isinstance(error, ServerError | RequestTimeoutError):
-            self._fruitless_count += 1
         if not self._resource_version:
             return
         if isinstance(error, GoneError | InvalidError):
             self._list_reason = _reason_of(error)
-        elif self._fruitless_count >= FRUITLESS_WATCHES_BEFORE_LIST:
+        elif (
+            isinstance(error, ServerError | RequestTimeoutError)
+            and self._clock() - self._last_line_at >= FRUITLESS_SECONDS_BEFORE_LIST
+        ):
             self._list_reason = "fruitless"
         else:
             return
         self._resource_version = ""
-        self._fruitless_count = 0
 
     async def _list(self) -> None:
         """List everything, page by page, and tell the difference."""
@@ -224,6 +222,7 @@ class Reflector(Generic[T]):
         version = await self._list_pages_until_complete()
         self._known.end_list()
         self._resource_version = version
+        self._last_line_at = self._clock()
         self.statistics.listed = True
         self.statistics.last_problem = ""
         self._deliver(Listed(version))
@@ -307,7 +306,7 @@ class Reflector(Generic[T]):
 
     async def _take_lines(self, lines: list[bytes]) -> None:
         now = self._clock()
-        self.statistics.last_byte_at = now
+        self._last_line_at = self.statistics.last_byte_at = now
         slice_end = now + SLICE_SECONDS
         for line in lines:
             if line:

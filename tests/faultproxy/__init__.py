@@ -21,7 +21,7 @@ from tests.faultproxy.faults import (
     Silence,
 )
 from tests.faultproxy.proxy import FaultProxy, RequestRecord
-from tests.faultproxy.waiting import wait_until
+from tests.faultproxy.waiting import wait_until, wait_until_async
 
 __all__ = [
     "Cut",
@@ -37,4 +37,5 @@ __all__ = [
     "Respond",
     "Silence",
     "wait_until",
+    "wait_until_async",
 ]

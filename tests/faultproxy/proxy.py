@@ -155,11 +155,13 @@ class FaultProxy:
         """Count the requests that a test asks for."""
         return sum(predicate(request) for request in self.requests)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._hold(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _hold(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection until either side ends it."""
         self._clients.add(writer)
         writer.transport.set_write_buffer_limits(1, 0)  # drain() waits for all of it
         try:

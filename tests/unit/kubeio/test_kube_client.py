@@ -2,8 +2,6 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -23,35 +21,9 @@ from kubeio.errors import (
     RequestTimeoutError,
     UnauthorizedError,
 )
-from kubeio.login import KubeConfigError, Login
+from kubeio.login import Login
 from kubeio.response import ignore_call
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-async def unchanged() -> Login:
-    raise KubeConfigError("no other login here")
-
-
-@asynccontextmanager
-async def serving(handler: Handler, *, context: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", handler)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-    try:
-        yield f"{'https' if context else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
-
-
-@asynccontextmanager
-async def client_of(handler: Handler, prefix: str = "") -> AsyncIterator[KubeClient]:
-    async with serving(handler) as url:
-        login = Login(server_url=url + prefix, authorization="Bearer t")
-        async with KubeClient(Credentials(login, unchanged), user_agent="ua/1") as client:
-            yield client
+from tests.unit.kubeio.fake_api import client_of, serving, unchanged
 
 
 async def test_request_says_who_and_what() -> None:

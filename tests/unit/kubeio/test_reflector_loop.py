@@ -282,9 +282,18 @@ async def test_refused_version_is_forgotten(refusal: KubeError) -> None:
 
 @pytest.mark.parametrize("error", [ServerError(504, message="x"), RequestTimeoutError("silent")])
 async def test_watches_that_lead_nowhere_end_in_a_list(error: KubeError) -> None:
-    rig = await Rig(page(10), error, error, error, page(5), []).play()
-    assert rig.script.versions() == ["10", "10", "10", "5"]
+    rig = Rig(page(10), [bookmark(11)], [error], [error], [error], page(5), [])
+    for _ in range(4):
+        await rig.reflector.run_once()
+        rig.script.now += 70  # a watch that was silent until we gave up
+    await rig.play()
+    assert rig.script.versions() == ["10", "11", "11", "11", "5"]
     assert rig.reflector.statistics.lists == {"start": 1, "fruitless": 1}
+
+
+async def test_server_errors_of_a_restart_are_not_listed_anew() -> None:
+    rig = await Rig(page(10), *[ServerError(503, message="x")] * 9, []).play()
+    assert rig.reflector.statistics.lists == {"start": 1}
 
 
 async def test_server_that_is_away_is_not_listed_anew() -> None:

@@ -1,0 +1,126 @@
+"""Who may read: what is asked of the API server, and for how long it counts."""
+
+from typing import Any
+
+from aiohttp import web
+
+from kubeio.access import CACHE_ENTRIES, KubeAuthorizer, Refusal
+from tests.unit.kubeio.fake_api import client_of
+
+
+class Reviews:
+    """Answers TokenReviews and SubjectAccessReviews; keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.users: dict[str, dict[str, Any]] = {
+            "reader": {
+                "username": "system:serviceaccount:monitoring:prometheus",
+                "uid": "u-1",
+                "groups": ["system:authenticated"],
+                "extra": {"k": ["v"]},
+            },
+            "root": {"username": "admin", "groups": ["system:masters"]},
+        }
+        self.is_allowed = True
+        self.status = 201
+
+    async def answer(self, request: web.Request) -> web.Response:
+        review = await request.json()
+        self.asked.append(review)
+        if self.status != 201:
+            return web.json_response({"kind": "Status", "message": "no"}, status=self.status)
+        if review["kind"] == "TokenReview":
+            assert request.path == "/apis/authentication.k8s.io/v1/tokenreviews"
+            user = self.users.get(review["spec"]["token"])
+            status: dict[str, Any] = {"error": "bad"}
+            if user is not None:
+                status = {"authenticated": True, "user": user}
+        else:
+            assert request.path == "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+            status = {"allowed": self.is_allowed}
+        return web.json_response({**review, "status": status}, status=201)
+
+
+async def test_user_of_the_token_is_asked_about() -> None:
+    reviews = Reviews()
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client)
+        assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
+    assert reviews.asked[0]["spec"] == {"token": "reader"}
+    assert reviews.asked[1]["spec"] == {
+        "user": "system:serviceaccount:monitoring:prometheus",
+        "uid": "u-1",
+        "groups": ["system:authenticated"],
+        "extra": {"k": ["v"]},
+        "nonResourceAttributes": {"path": "/metrics", "verb": "get"},
+    }
+
+
+async def test_masters_are_let_in_without_asking_further() -> None:
+    reviews = Reviews()
+    async with client_of(reviews.answer) as client:
+        assert await KubeAuthorizer(client).refusal("bearer root", "/metrics", "get") is None
+    assert len(reviews.asked) == 1
+
+
+async def test_refusals() -> None:
+    reviews = Reviews()
+    reviews.is_allowed = False
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client)
+        for authorization in (None, "", "Bearer", "Bearer  ", "Basic abc"):
+            refusal = await authorizer.refusal(authorization, "/metrics", "get")
+            assert refusal is not None
+            assert refusal.status == 401
+        assert reviews.asked == []
+        assert await authorizer.refusal("Bearer stranger", "/metrics", "get") == Refusal(
+            401, "the API server does not know this token"
+        )
+        assert await authorizer.refusal("Bearer reader", "/metrics", "get") == Refusal(
+            403,
+            'forbidden: User "system:serviceaccount:monitoring:prometheus" '
+            'cannot get path "/metrics"',
+        )
+
+
+async def test_verdicts_are_kept_for_ten_seconds() -> None:
+    reviews, now = Reviews(), [100.0]
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client, clock=lambda: now[0])
+        for _ in range(3):
+            await authorizer.refusal("Bearer reader", "/metrics", "get")
+        assert len(reviews.asked) == 2
+        await authorizer.refusal("Bearer reader", "/configz", "get")
+        assert len(reviews.asked) == 4
+        reviews.is_allowed = False
+        now[0] += 9.9
+        assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
+        now[0] += 0.2
+        refusal = await authorizer.refusal("Bearer reader", "/metrics", "get")
+        assert refusal is not None
+        assert refusal.status == 403
+
+
+async def test_cache_is_bounded_and_holds_no_token() -> None:
+    reviews = Reviews()
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client)
+        for i in range(3):
+            authorizer._verdicts.update({(bytes([i]), str(j), ""): (0.0, None) for j in range(500)})
+        await authorizer.refusal("Bearer reader", "/metrics", "get")
+        assert len(authorizer._verdicts) == CACHE_ENTRIES
+        assert b"reader" not in {digest for digest, _, _ in authorizer._verdicts}
+
+
+async def test_api_server_that_cannot_be_asked_lets_nobody_in_and_is_not_remembered() -> None:
+    reviews = Reviews()
+    reviews.status = 403
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client)
+        refusal = await authorizer.refusal("Bearer reader", "/metrics", "get")
+        assert refusal is not None
+        assert refusal.status == 503
+        assert "cannot ask the API server" in refusal.message
+        reviews.status = 201
+        assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
