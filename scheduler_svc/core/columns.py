@@ -12,6 +12,7 @@ Two change logs tell which rows have a new specification or new usage, so that a
 cached evaluation brings up to date only those.
 """
 
+from collections.abc import Iterable
 from typing import Final, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from scheduler_svc.core.ports import PortIndex
 from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests
 
 Int64Array = npt.NDArray[np.int64]
+Float64Array = npt.NDArray[np.float64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 SCORED_CPU: Final = 0
@@ -51,8 +53,9 @@ class NodeColumns:
     """The state of all Nodes, by row.
 
     Plugins read and never write: `live` and `unschedulable` bool `(N,)`; `allocatable` and
-    `free` int64 `(R, N)`; `taint_codes` int32 `(N,)`, indices into `taint_sets`. N is the
-    capacity: rows beyond the known Nodes are not live.
+    `free` int64 `(R, N)`; `divisors` float64 `(R, N)`, the allocatable amounts with 1 for 0;
+    `taint_codes` int32 `(N,)`, indices into `taint_sets`. N is the capacity: rows beyond the
+    known Nodes are not live. `largest_amount` is the most that any Node ever offered.
     """
 
     def __init__(self) -> None:
@@ -70,6 +73,9 @@ class NodeColumns:
         self.taint_codes: Int32Array = np.zeros(_FIRST_CAPACITY, dtype=np.int32)
         self.allocatable: Int64Array = np.zeros((_FIXED_COUNT, _FIRST_CAPACITY), dtype=np.int64)
         self.free: Int64Array = np.zeros((_FIXED_COUNT, _FIRST_CAPACITY), dtype=np.int64)
+        self.divisors: Float64Array = np.ones((_FIXED_COUNT, _FIRST_CAPACITY))
+        self.largest_amount = 0
+        self._offering_counts = [0] * _FIXED_COUNT
         self._resource_rows = dict(_FIXED)
         self._taint_code_of: dict[tuple[Taint, ...], int] = {(): 0}
         self._labels: dict[str, LabelColumn] = {}
@@ -97,6 +103,8 @@ class NodeColumns:
             blank = np.zeros((1, self.capacity), dtype=np.int64)
             self.allocatable = np.concatenate([self.allocatable, blank])
             self.free = np.concatenate([self.free, blank])
+            self.divisors = np.concatenate([self.divisors, np.ones((1, self.capacity))])
+            self._offering_counts.append(0)
             self._vectors.clear()
         return row
 
@@ -133,7 +141,8 @@ class NodeColumns:
         else:
             row = len(self.infos)
             if row == self.capacity:
-                self._grow(2 * row)
+                # By a half: rows that no Node has yet cost time in every cycle.
+                self._grow(row + row // 2)
             self.infos.append(None)
             self.names.append(name)
         self.rows[name] = row
@@ -200,6 +209,10 @@ class NodeColumns:
                     column.set(row, info.labels.get(key))
         return column
 
+    def is_offered_everywhere(self, rows: Iterable[int]) -> bool:
+        """Whether every live Node offers some of each resource."""
+        return all(self._offering_counts[row] == self.node_count for row in rows)
+
     def _taint_code(self, taints: tuple[Taint, ...]) -> int:
         code = self._taint_code_of.get(taints)
         if code is None:
@@ -215,8 +228,13 @@ class NodeColumns:
         column[SCORED_MEMORY] = amounts.get(MEMORY, 0)
         for name, amount in amounts.items():
             column[self._resource_rows[name]] = amount
-        self.free[:, row] += column - self.allocatable[:, row]
+        before = self.allocatable[:, row]
+        for changed in np.flatnonzero((column > 0) != (before > 0)):
+            self._offering_counts[changed] += 1 if column[changed] > 0 else -1
+        self.largest_amount = max(self.largest_amount, int(column.max()))
+        self.free[:, row] += column - before
         self.allocatable[:, row] = column
+        self.divisors[:, row] = np.maximum(column, 1)
 
     def _grow(self, capacity: int) -> None:
         self.live = _padded(self.live, capacity)
@@ -224,6 +242,7 @@ class NodeColumns:
         self.taint_codes = _padded(self.taint_codes, capacity)
         self.allocatable = _padded(self.allocatable, capacity)
         self.free = _padded(self.free, capacity)
+        self.divisors = np.maximum(_padded(self.divisors, capacity), 1)
         self.ports.grow(capacity)
         for column in self._labels.values():
             column.grow(capacity)
@@ -236,34 +255,43 @@ def _padded(array: npt.NDArray[_Scalar], length: int) -> npt.NDArray[_Scalar]:
 
 
 class NodeView:
-    """Some rows of the columns, as plugins see them; `free` and `allocatable` are cut once.
+    """Some rows of the columns, as plugins see them; each array is cut out once.
 
-    `rows` is a slice (all of them) or int `(K,)`. Every array a plugin returns for this view
+    `rows` is a slice or intp `(K,)`. Every array a plugin returns for this view
     has length K.
     """
 
-    __slots__ = ("_allocatable", "_free", "columns", "count", "rows")
+    __slots__ = ("_allocatable", "_divisors", "_free", "columns", "count", "rows")
 
     def __init__(self, columns: NodeColumns, rows: Rows) -> None:
         self.columns = columns
         self.rows = rows
-        self.count = columns.capacity if isinstance(rows, slice) else len(rows)
+        self.count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
         self._free: Int64Array | None = None
         self._allocatable: Int64Array | None = None
+        self._divisors: Float64Array | None = None
 
     @property
     def free(self) -> Int64Array:
         """Allocatable minus requested, int64 `(R, K)`, read-only."""
         if self._free is None:
-            self._free = self._cut(self.columns.free)
+            self._free = _cut(self.columns.free, self.rows)
         return self._free
 
     @property
     def allocatable(self) -> Int64Array:
         """What the Nodes offer, int64 `(R, K)`, read-only."""
         if self._allocatable is None:
-            self._allocatable = self._cut(self.columns.allocatable)
+            self._allocatable = _cut(self.columns.allocatable, self.rows)
         return self._allocatable
 
-    def _cut(self, array: Int64Array) -> Int64Array:
-        return array if isinstance(self.rows, slice) else array.take(self.rows, axis=1)
+    @property
+    def divisors(self) -> Float64Array:
+        """The allocatable amounts, 1 where there is none, float64 `(R, K)`, read-only."""
+        if self._divisors is None:
+            self._divisors = _cut(self.columns.divisors, self.rows)
+        return self._divisors
+
+
+def _cut(array: npt.NDArray[_Scalar], rows: Rows) -> npt.NDArray[_Scalar]:
+    return array[:, rows] if isinstance(rows, slice) else array.take(rows, axis=1)

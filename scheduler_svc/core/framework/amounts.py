@@ -9,29 +9,27 @@ from typing import Final
 
 import numpy as np
 
-from scheduler_svc.core.columns import Int64Array
+from scheduler_svc.core.columns import Int64Array, NodeView
+
+# Consecutive rows as a slice, which cuts an array without copying it.
+RowSelection = list[int] | slice
 
 # 2^53 / 100, and 2^63 / 100: beyond that a hundredfold amount is not exact.
 _FLOAT_LIMIT: Final = 90_071_992_547_409
 _INT_LIMIT: Final = 92_233_720_368_547_758
 
 
-def percent(parts: Int64Array, wholes: Int64Array) -> Int64Array:
-    """Give `100 * parts // wholes` for 0 <= parts <= wholes; 0 where both are 0.
+def percent(parts: Int64Array, nodes: NodeView, rows: RowSelection) -> Int64Array:
+    """Give `100 * parts // allocatable` for 0 <= parts <= allocatable; 0 where both are 0.
 
-    Same shapes, int64. Amounts above 9.2e16 (92 PB in bytes) are divided in Python.
+    `parts` is int64 `(A, K)` for the A resources in `rows`. Where some Node offers more than
+    9.2e16 of anything (92 PB in bytes) the division is done in Python.
     """
-    largest = int(wholes.max(initial=0))
-    divisors = np.maximum(wholes, 1)
+    largest = nodes.columns.largest_amount
     if largest < _FLOAT_LIMIT:
-        return (parts * 100 / divisors).astype(np.int64)
+        return (parts * 100 / nodes.divisors[rows]).astype(np.int64)
+    divisors = np.maximum(nodes.allocatable[rows], 1)
     if largest < _INT_LIMIT:
         quotients: Int64Array = parts * 100 // divisors
         return quotients
-    exact = parts.astype(object) * 100 // divisors.astype(object)
-    return exact.astype(np.int64)
-
-
-def truncated_half(values: Int64Array) -> Int64Array:
-    """Halve towards zero, as Go's integer division does."""
-    return (values + (values < 0)) >> 1
+    return np.array(parts.astype(object) * 100 // divisors.astype(object), dtype=np.int64)

@@ -11,7 +11,7 @@ from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.profile import ClassKey, Profile
 from scheduler_svc.core.pods import PodInfo
 
-DEFAULT_MAX_BYTES: Final = 64 * 1024 * 1024
+DEFAULT_MAX_BYTES: Final = 96 * 1024 * 1024
 
 
 class ClassCacheStatistics(msgspec.Struct, frozen=True):
@@ -48,22 +48,19 @@ class ClassCache:
             self._resource_count = resource_count
         key = self._profile.class_key(pod)
         evaluation = self._evaluations.get(key)
-        if evaluation is None:
-            self._miss_count += 1
-            evaluation = Evaluation(prepare(self._profile, pod, self._columns))
-            self._evaluations[key] = evaluation
-            self._evict()
-        else:
+        if evaluation is not None:
             self._hit_count += 1
             self._evaluations.move_to_end(key)
+            evaluation.refresh(self._columns)
+            return evaluation
+        self._miss_count += 1
+        evaluation = Evaluation(prepare(self._profile, pod, self._columns))
         evaluation.refresh(self._columns)
-        return evaluation
-
-    def _evict(self) -> None:
-        # A full evaluation is the largest there can be, so counting classes bounds the bytes.
-        per_class = max(e.size_bytes for e in self._evaluations.values())
-        while len(self._evaluations) > 1 and per_class * len(self._evaluations) > self._max_bytes:
+        self._evaluations[key] = evaluation
+        # All evaluations have the length of the columns, so the newest is as large as any.
+        while len(self._evaluations) * evaluation.size_bytes > self._max_bytes:
             self._evaluations.popitem(last=False)
+        return evaluation
 
     def statistics(self) -> ClassCacheStatistics:
         """Give the counts so far."""

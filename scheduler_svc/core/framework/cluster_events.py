@@ -154,7 +154,6 @@ QueueingHintFunction = Callable[[PodInfo, Any, Any], QueueingHint]
 class EventRegistration(msgspec.Struct, frozen=True):
     """One event that may undo a plugin's rejections; without a hint it always does."""
 
-    plugin: str
     event: ClusterEvent
     hint: QueueingHintFunction | None = None
 

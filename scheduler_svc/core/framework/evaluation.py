@@ -29,10 +29,11 @@ from scheduler_svc.core.framework.interface import (
     State,
 )
 from scheduler_svc.core.framework.prepared import PreparedClass
-from scheduler_svc.core.labels import BoolArray, Rows
+from scheduler_svc.core.labels import BoolArray, Int32Array, Rows
 
 INFEASIBLE: Final = -1
 _EVERY_ROW: Final = slice(None)
+_BLOCK: Final = 8192
 
 _Filter = tuple[FilterPlugin, State]
 _Score = tuple[ScorePlugin, State, int]
@@ -41,56 +42,64 @@ _Score = tuple[ScorePlugin, State, int]
 class NormalizedShare:
     """One normalized plugin's raw scores over all rows, and what they add to each total.
 
-    While all raw scores are equal, `shares` is one number and nothing can move it.
+    While all raw scores are equal there is no array of them: `shares` is one number, and
+    nothing but a different raw score can move it.
     """
 
-    __slots__ = ("extremes", "is_constant", "plugin", "raw", "shares", "state", "weight")
+    __slots__ = ("_extremes", "_raw", "plugin", "shares", "state", "weight")
 
     def __init__(self, plugin: NormalizedScorePlugin, state: State, weight: int) -> None:
         self.plugin, self.state, self.weight = plugin, state, weight
-        self.raw: Int64Array = np.zeros(0, dtype=np.int64)
-        self.extremes: tuple[int, int] | None = None
-        self.is_constant = True
-        self.shares: Int64Array | int = 0
+        self._raw: Int64Array | int | None = None
+        self._extremes: tuple[int, int] | None = None
+        self.shares: Int32Array | int = 0
 
-    def score(self, view: NodeView) -> None:
+    def score(self, view: NodeView, row_count: int) -> None:
         """Ask the plugin for the raw scores of `view`."""
         scores = self.plugin.score(self.state, view)
-        if isinstance(view.rows, slice):
-            self.raw = scores
-        else:
-            self.raw[view.rows] = scores
-        first = int(self.raw[0])
-        self.is_constant = bool((self.raw == first).all())
+        first = int(scores[0])
+        raw = first if self._raw is None else self._raw
+        if isinstance(raw, int):
+            if (scores == raw).all():
+                self._raw = raw
+                return
+            raw = np.full(row_count, raw, dtype=np.int64)
+        raw[view.rows] = scores
+        self._raw = raw
 
-    def normalize(self, feasible: BoolArray) -> bool:
-        """Bring `shares` up to date; whether they changed on Nodes whose raw score did not."""
-        if self.is_constant:
-            value = int(self.raw[0])
-            extremes = (value, value)
-        elif feasible.any():
-            among = self.raw[feasible]
-            extremes = (int(among.min()), int(among.max()))
-        else:
+    def reset(self) -> None:
+        """Forget all raw scores."""
+        self._raw = None
+
+    def normalize(self, feasible: BoolArray, rows: Rows) -> bool:
+        """Bring `shares` up to date after `rows` changed; whether they changed elsewhere, too."""
+        raw = self._raw
+        if raw is None or isinstance(raw, int):
+            value = raw or 0
+            self._extremes = (value, value)
+            before = self.shares
+            one = np.array([value], dtype=np.int64)
+            self.shares = int(self.plugin.normalize(one, value, value)[0]) * self.weight
+            return not isinstance(before, int) or before != self.shares
+        if not feasible.any():
             return False
-        if extremes == self.extremes and isinstance(self.shares, int) == self.is_constant:
+        among = raw[feasible]
+        extremes = (int(among.min()), int(among.max()))
+        if extremes == self._extremes and not isinstance(self.shares, int):
+            self.shares[rows] = self.plugin.normalize(raw[rows], *extremes) * self.weight
             return False
-        self.extremes = extremes
-        shares = self.plugin.normalize(self.raw, *extremes) * self.weight
-        self.shares = int(shares[0]) if self.is_constant else shares
+        self._extremes = extremes
+        shares = self.plugin.normalize(raw, *extremes) * self.weight
+        self.shares = shares.astype(np.int32)
         return True
-
-    def normalize_rows(self, rows: Rows) -> None:
-        """Bring `shares` of some rows up to date while the extremes stand."""
-        if self.extremes is not None and not isinstance(self.shares, int):
-            self.shares[rows] = self.plugin.normalize(self.raw[rows], *self.extremes) * self.weight
 
 
 class Evaluation:
-    """Totals of one class over all Nodes: int64 `(N,)`, `INFEASIBLE` where it may not run."""
+    """Totals of one class over all Nodes: int32 `(N,)`, `INFEASIBLE` where it may not run."""
 
     __slots__ = (
         "_base",
+        "_constant",
         "_normalized",
         "_plain",
         "_spec_filters",
@@ -98,6 +107,7 @@ class Evaluation:
         "_spec_position",
         "_spec_scores",
         "_usage_filters",
+        "_usage_normalized",
         "_usage_position",
         "_usage_scores",
         "_versioned",
@@ -117,6 +127,11 @@ class Evaluation:
             for plugin, state, weight in prepared.scores
             if isinstance(plugin, NormalizedScorePlugin)
         ]
+        self._usage_normalized = [
+            share for share in self._normalized if share.plugin.score_scope is Scope.USAGE
+        ]
+        # What normalized plugins add to every total, while none of them tells Nodes apart.
+        self._constant: int | None = None
         self._versioned = [
             (plugin, state)
             for plugin, state, _ in prepared.scores
@@ -125,15 +140,16 @@ class Evaluation:
         self._versions: list[Hashable] = []
         self._spec_position = self._usage_position = -1
         self._spec_pass: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._base: Int64Array = np.zeros(0, dtype=np.int64)
-        self._plain: Int64Array = np.zeros(0, dtype=np.int64)
-        self.totals: Int64Array = np.zeros(0, dtype=np.int64)
+        self._base: Int32Array = np.zeros(0, dtype=np.int32)
+        self._plain: Int32Array = np.zeros(0, dtype=np.int32)
+        self.totals: Int32Array = np.zeros(0, dtype=np.int32)
 
     @property
     def size_bytes(self) -> int:
-        """The memory its arrays take."""
-        per_row = 1 + 8 * (3 + 2 * len(self._normalized))
-        return per_row * len(self.totals)
+        """The memory its arrays take; normalized plugins that tell Nodes apart take more."""
+        arrays = [self._spec_pass, self._base, self._plain, self.totals]
+        normalized = [s.shares for s in self._normalized if not isinstance(s.shares, int)]
+        return sum(a.nbytes for a in arrays) + 3 * sum(s.nbytes for s in normalized)
 
     def refresh(self, columns: NodeColumns) -> None:
         """Bring the totals up to date with the columns."""
@@ -142,15 +158,13 @@ class Evaluation:
         self._spec_position = columns.spec_log.position
         self._usage_position = columns.usage_log.position
         capacity = columns.capacity
-        versions = [plugin.score_version(state, columns) for plugin, state in self._versioned]
         if (
             spec_rows is None
             or usage_rows is None
             or len(self.totals) != capacity
             or 4 * (len(spec_rows) + len(usage_rows)) > capacity
-            or versions != self._versions
+            or (len(spec_rows) and self._versions != self._current_versions(columns))
         ):
-            self._versions = versions
             self._evaluate(columns)
         elif len(spec_rows):
             self._patch_spec(columns, spec_rows)
@@ -158,15 +172,24 @@ class Evaluation:
         elif len(usage_rows):
             self._patch_usage(columns, usage_rows, raw_changed=False)
 
+    def _current_versions(self, columns: NodeColumns) -> list[Hashable]:
+        return [plugin.score_version(state, columns) for plugin, state in self._versioned]
+
     def _evaluate(self, columns: NodeColumns) -> None:
+        self._versions = self._current_versions(columns)
         capacity = columns.capacity
-        if len(self.totals) != capacity:
-            self._spec_pass = np.zeros(capacity, dtype=np.bool_)
-            self._base = np.zeros(capacity, dtype=np.int64)
-            self._plain = np.zeros(capacity, dtype=np.int64)
-            self.totals = np.full(capacity, INFEASIBLE, dtype=np.int64)
-        self._patch_spec(columns, _EVERY_ROW)
-        self._patch_usage(columns, _EVERY_ROW, raw_changed=True)
+        self._spec_pass = np.zeros(capacity, dtype=np.bool_)
+        self._base = np.zeros(capacity, dtype=np.int32)
+        self._plain = np.zeros(capacity, dtype=np.int32)
+        self.totals = np.full(capacity, INFEASIBLE, dtype=np.int32)
+        for share in self._normalized:
+            share.reset()
+        # In blocks, whose temporary arrays stay in the processor's cache.
+        for start in range(0, len(columns.infos), _BLOCK):
+            rows = slice(start, min(start + _BLOCK, len(columns.infos)))
+            self._patch_spec(columns, rows)
+            self._score_usage(columns, rows)
+        self._normalize(slice(0, len(columns.infos)), everywhere=True)
 
     def _patch_spec(self, columns: NodeColumns, rows: Rows) -> None:
         view = NodeView(columns, rows)
@@ -178,52 +201,50 @@ class Evaluation:
             if mask is not None:
                 passing &= mask
         self._spec_pass[rows] = passing
-        self._base[rows] = _weighted(self._spec_scores, view, 0)
+        self._base[rows] = _weighted(self._spec_scores, view, np.zeros(view.count, dtype=np.int32))
         for share in self._normalized:
             if share.plugin.score_scope is Scope.SPEC:
-                share.score(view)
+                share.score(view, columns.capacity)
 
-    def _patch_usage(self, columns: NodeColumns, rows: Rows, *, raw_changed: bool) -> None:
+    def _score_usage(self, columns: NodeColumns, rows: Rows) -> BoolArray:
+        """Bring the sums without normalized plugins up to date; gives which rows are feasible."""
         view = NodeView(columns, rows)
         feasible = self._spec_pass[rows]
         for plugin, state in self._usage_filters:
             mask = plugin.filter(state, view)
             if mask is not None:
                 feasible = feasible & mask
-        plain = _weighted(self._usage_scores, view, self._base[rows])
-        constant = 0
-        if self._normalized:
-            for share in self._normalized:
-                if share.plugin.score_scope is Scope.USAGE:
-                    share.score(view)
-                    raw_changed = True
-            if raw_changed or not all(share.is_constant for share in self._normalized):
-                self._plain[rows] = plain
-                self._total_normalized(rows, feasible, raw_changed=raw_changed)
-                return
-            constant = sum(share.shares for share in self._normalized)  # type: ignore[misc]
+        plain = _weighted(self._usage_scores, view, self._base[rows].copy())
         self._plain[rows] = plain
-        self.totals[rows] = np.where(feasible, plain + constant, INFEASIBLE)
+        for share in self._usage_normalized:
+            share.score(view, columns.capacity)
+        self.totals[rows] = np.where(feasible, plain + (self._constant or 0), INFEASIBLE)
+        return feasible
 
-    def _total_normalized(self, rows: Rows, feasible: BoolArray, *, raw_changed: bool) -> None:
+    def _patch_usage(self, columns: NodeColumns, rows: Rows, *, raw_changed: bool) -> None:
+        if self._constant is not None and not raw_changed and not self._usage_normalized:
+            self._score_usage(columns, rows)
+            return
         was_feasible = self.totals[rows] != INFEASIBLE
-        self.totals[rows] = np.where(feasible, 0, INFEASIBLE)
-        everywhere = False
-        if raw_changed or not np.array_equal(feasible, was_feasible):
-            feasible_now = self.totals != INFEASIBLE
-            for share in self._normalized:
-                if share.normalize(feasible_now):
-                    everywhere = True
-                else:
-                    share.normalize_rows(rows)
+        feasible = self._score_usage(columns, rows)
+        moved = raw_changed or bool(self._usage_normalized)
+        self._normalize(rows, everywhere=moved or not np.array_equal(feasible, was_feasible))
+
+    def _normalize(self, rows: Rows, *, everywhere: bool) -> None:
+        """Add the normalized plugins' shares; `everywhere` looks whether the extremes moved."""
+        feasible = self.totals != INFEASIBLE
         if everywhere:
-            self.totals[:] = np.where(self.totals != INFEASIBLE, self._plain, INFEASIBLE)
-            rows, feasible = _EVERY_ROW, self.totals != INFEASIBLE
+            changes = [share.normalize(feasible, rows) for share in self._normalized]
+            if any(changes):
+                rows = _EVERY_ROW
         total = self._plain[rows]
+        constant: int | None = 0
         for share in self._normalized:
-            shares = share.shares if isinstance(share.shares, int) else share.shares[rows]
-            total = total + shares
-        self.totals[rows] = np.where(feasible, total, INFEASIBLE)
+            total = total + (share.shares if isinstance(share.shares, int) else share.shares[rows])
+            if constant is not None:
+                constant = constant + share.shares if isinstance(share.shares, int) else None
+        self._constant = constant
+        self.totals[rows] = np.where(feasible[rows], total, INFEASIBLE)
 
 
 def _split_filters(filters: list[_Filter]) -> tuple[list[_Filter], list[_Filter]]:
@@ -231,11 +252,11 @@ def _split_filters(filters: list[_Filter]) -> tuple[list[_Filter], list[_Filter]
     return spec, [f for f in filters if f[0].filter_scope is Scope.USAGE]
 
 
-def _weighted(scores: list[_Score], view: NodeView, start: Int64Array | int) -> Int64Array | int:
-    total = start
+def _weighted(scores: list[_Score], view: NodeView, total: Int32Array) -> Int32Array:
+    """Add weight times score of each plugin to `total`, which is written to."""
     for plugin, state, weight in scores:
         share = plugin.score(state, view)
-        total = total + (share if weight == 1 else share * weight)
+        total += share if weight == 1 else share * weight
     return total
 
 

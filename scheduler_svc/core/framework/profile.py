@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.framework.interface import (
+    MAX_NODE_SCORE,
     BindPlugin,
+    EnqueueExtensions,
     FilterPlugin,
     PermitPlugin,
     Plugin,
@@ -24,6 +27,9 @@ from scheduler_svc.core.pods import PodInfo
 _P = TypeVar("_P", bound=Plugin)
 
 ClassKey = Any
+
+# Totals are int32.
+_MAX_TOTAL: Final = 2**31 - 1
 
 
 class Profile:
@@ -53,9 +59,26 @@ class Profile:
         self.bind = _typed(points, "bind", BindPlugin)
         self.post_bind = _typed(points, "postBind", PostBindPlugin)
         self.weights = {plugin.name: weights.get(plugin.name, 1) for plugin in self.score}
+        if MAX_NODE_SCORE * sum(self.weights.values()) > _MAX_TOTAL:
+            raise ValueError(f"the weights of profile {scheduler_name} add up to too much")
         deciding = (*self.pre_filter, *self.filter, *self.pre_score, *self.score)
         fields = sorted({field for plugin in deciding for field in plugin.pod_fields})
         self._key = attrgetter("shape", *fields)
+
+    def registrations(self) -> dict[str, Sequence[EventRegistration]]:
+        """Give, by plugin, the events that may undo its rejections; an unnamed one wants all."""
+        rejecting = (
+            *self.pre_enqueue,
+            *self.pre_filter,
+            *self.filter,
+            *self.reserve,
+            *self.permit,
+        )
+        return {
+            plugin.name: plugin.events_to_register()
+            for plugin in rejecting
+            if isinstance(plugin, EnqueueExtensions)
+        }
 
     def class_key(self, pod: PodInfo) -> ClassKey:
         """Give what the plugins may read of `pod`: equal for Pods of one class."""

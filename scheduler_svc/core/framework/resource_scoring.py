@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_svc.core.columns import (
     CPU_ROW,
@@ -23,7 +24,7 @@ from scheduler_svc.core.columns import (
     NodeColumns,
     NodeView,
 )
-from scheduler_svc.core.framework.amounts import percent
+from scheduler_svc.core.framework.amounts import RowSelection, percent
 from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, Requests, is_scalar
 
 ResourceWeights = tuple[tuple[str, int], ...]
@@ -34,18 +35,23 @@ MAX_SHAPE_SCORE: Final = 10
 MAX_UTILIZATION: Final = 100
 
 
-def selection(rows: list[int]) -> list[int] | slice:
+def selection(rows: list[int]) -> RowSelection:
     """Give consecutive rows as a slice, which cuts an array without copying it."""
     consecutive = rows == list(range(rows[0], rows[0] + len(rows))) if rows else False
     return slice(rows[0], rows[0] + len(rows)) if consecutive else rows
 
 
 class ScoredResources(msgspec.Struct, frozen=True):
-    """The A resources a class is scored by: rows, amounts and weights, both int64 `(A, 1)`."""
+    """The A resources a class is scored by.
 
-    rows: list[int] | slice
+    `rows` cuts them out of the columns, `numbers` lists the same rows; `amounts` is what the
+    Pod takes, int64 `(A, 1)`.
+    """
+
+    rows: RowSelection
+    numbers: tuple[int, ...]
     amounts: Int64Array
-    weights: Int64Array
+    weights: tuple[int, ...]
 
     @classmethod
     def of(
@@ -72,11 +78,12 @@ class ScoredResources(msgspec.Struct, frozen=True):
             for name, weight in weights
             if amounts.get(name, 0) or not is_scalar(name)
         ]
-        table = np.array(chosen, dtype=np.int64).reshape(-1, 3)
+        numbers = [row for row, _, _ in chosen]
         return cls(
-            rows=selection([row for row, _, _ in chosen]),
-            amounts=table[:, 1:2].copy(),
-            weights=table[:, 2:3].copy(),
+            rows=selection(numbers),
+            numbers=tuple(numbers),
+            amounts=np.array([[amount] for _, amount, _ in chosen], dtype=np.int64).reshape(-1, 1),
+            weights=tuple(weight for _, _, weight in chosen),
         )
 
     @property
@@ -101,9 +108,9 @@ class LeastAllocated(ScoringStrategy):
 
     def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
         """Give the weighted mean over the resources; a resource that is exceeded counts 0."""
-        allocatable = nodes.allocatable[state.rows]
-        left = np.maximum(nodes.free[state.rows] - state.amounts, 0)
-        return _weighted_mean(state, percent(left, allocatable), allocatable)
+        left = nodes.free[state.rows] - state.amounts
+        np.maximum(left, 0, out=left)
+        return _weighted_mean(state, percent(left, nodes, state.rows), nodes)
 
 
 class MostAllocated(ScoringStrategy):
@@ -113,9 +120,8 @@ class MostAllocated(ScoringStrategy):
         """Give the weighted mean over the resources; a resource that is exceeded counts 100."""
         allocatable = nodes.allocatable[state.rows]
         requested = allocatable - nodes.free[state.rows] + state.amounts
-        return _weighted_mean(
-            state, percent(np.minimum(requested, allocatable), allocatable), allocatable
-        )
+        np.minimum(requested, allocatable, out=requested)
+        return _weighted_mean(state, percent(requested, nodes, state.rows), nodes)
 
 
 class ShapePoint(msgspec.Struct, frozen=True):
@@ -139,11 +145,10 @@ class RequestedToCapacityRatio(ScoringStrategy):
         """Give the weighted mean over the resources that score above 0, rounded half up."""
         allocatable = nodes.allocatable[state.rows]
         requested = allocatable - nodes.free[state.rows] + state.amounts
-        utilization = percent(np.minimum(requested, allocatable), allocatable)
-        scores = self._scores[utilization] * (allocatable > 0)
-        weights = np.maximum((state.weights * (scores > 0)).sum(axis=0), 1)
-        total: Int64Array = (scores * state.weights).sum(axis=0)
-        rounded: Int64Array = (2 * total + weights) // (2 * weights)
+        np.minimum(requested, allocatable, out=requested)
+        scores = self._scores[percent(requested, nodes, state.rows)] * (allocatable > 0)
+        weights = np.maximum(_weighted_sum(state, scores > 0), 1)
+        rounded: Int64Array = (2 * _weighted_sum(state, scores) + weights) // (2 * weights)
         return rounded
 
 
@@ -167,11 +172,19 @@ def broken_line(shape: Sequence[ShapePoint], utilization: int) -> int:
     return previous.score * scale
 
 
-def _weighted_mean(
-    state: ScoredResources, scores: Int64Array, allocatable: Int64Array
-) -> Int64Array:
-    # A resource that is not offered has score 0 already; its weight must not count either.
-    weights = np.maximum((state.weights * (allocatable > 0)).sum(axis=0), 1)
-    total: Int64Array = (scores * state.weights).sum(axis=0)
-    mean: Int64Array = total // weights
+def _weighted_mean(state: ScoredResources, scores: Int64Array, nodes: NodeView) -> Int64Array:
+    mean: Int64Array
+    if nodes.columns.is_offered_everywhere(state.numbers):
+        mean = _weighted_sum(state, scores) // max(sum(state.weights), 1)
+    else:
+        # A resource that is not offered scores 0 already; its weight must not count either.
+        offered = nodes.allocatable[state.rows] > 0
+        mean = _weighted_sum(state, scores) // np.maximum(_weighted_sum(state, offered), 1)
     return mean
+
+
+def _weighted_sum(state: ScoredResources, values: npt.NDArray[np.int64 | np.bool_]) -> Int64Array:
+    total = np.zeros(values.shape[1], dtype=np.int64)
+    for weight, row in zip(state.weights, values, strict=True):
+        total += row if weight == 1 else row * weight
+    return total

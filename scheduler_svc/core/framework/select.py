@@ -6,18 +6,16 @@ v1.36.3); here they are decided by the seed and the Pod's uid.
 
 import zlib
 
-import numpy as np
-
-from scheduler_svc.core.columns import Int64Array
 from scheduler_svc.core.framework.evaluation import INFEASIBLE
+from scheduler_svc.core.labels import Int32Array
 
 
-def select_row(totals: Int64Array, *, seed: int, uid: str) -> int | None:
+def select_row(totals: Int32Array, *, seed: int, uid: str) -> int | None:
     """Give a row with the highest total, or None where no Node is feasible. O(N)."""
-    highest = totals[totals.argmax()]
+    highest = totals.max()
     if highest == INFEASIBLE:
         return None
-    best = np.flatnonzero(totals == highest)
+    best = (totals == highest).nonzero()[0]
     if len(best) == 1:
         return int(best[0])
     return int(best[zlib.crc32(uid.encode(), seed) % len(best)])

@@ -60,4 +60,4 @@ class NodeName(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again at every new Node."""
-        return [EventRegistration(self.name, ClusterEvent(EventResource.NODE, ActionType.ADD))]
+        return [EventRegistration(ClusterEvent(EventResource.NODE, ActionType.ADD))]

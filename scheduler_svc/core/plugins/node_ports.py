@@ -58,8 +58,8 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         pod = ClusterEvent(EventResource.POD, ActionType.DELETE)
         node = ClusterEvent(EventResource.NODE, ActionType.ADD)
         return [
-            EventRegistration(self.name, pod, _wanted_port_freed),
-            EventRegistration(self.name, node),
+            EventRegistration(pod, _wanted_port_freed),
+            EventRegistration(node),
         ]
 
 

@@ -8,10 +8,8 @@ Source: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go, v1
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
-from scheduler_svc.core.framework.amounts import truncated_half
+from scheduler_svc.core.columns import Float64Array, Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.framework.interface import (
     MAX_NODE_SCORE,
     PreScorePlugin,
@@ -23,11 +21,24 @@ from scheduler_svc.core.framework.resource_scoring import (
     ResourceWeights,
     ScoredResources,
 )
+from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SKIP, SUCCESS, Status
 
-_Float64Array = npt.NDArray[np.float64]
 _HALF = MAX_NODE_SCORE // 2
+
+
+def _score(change: int) -> int:
+    """Give the score for a change of balance from -100 to 100; Go halves towards zero."""
+    sign = 1 if _HALF + change >= 0 else -1
+    return _HALF + sign * (abs(_HALF + change) // 2)
+
+
+# By change; negative ones index from the end.
+_SCORES: Int64Array = np.array(
+    [_score(change) for change in (*range(MAX_NODE_SCORE + 1), *range(-MAX_NODE_SCORE, 0))],
+    dtype=np.int64,
+)
 
 
 class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
@@ -49,47 +60,59 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
         """Give 0 to 100; 75 where the Pod changes nothing."""
         allocatable = nodes.allocatable[state.rows]
-        used = allocatable - nodes.free[state.rows]
-        both = np.stack([used, used + state.amounts])
-        without, with_pod = balance(both, allocatable)
-        return _HALF + truncated_half(_HALF + with_pod - without)
+        used = np.empty((2, *allocatable.shape), dtype=np.int64)
+        np.subtract(allocatable, nodes.free[state.rows], out=used[0])
+        np.add(used[0], state.amounts, out=used[1])
+        everywhere = nodes.columns.is_offered_everywhere(state.numbers)
+        offered = None if everywhere else allocatable > 0
+        without, with_pod = _balance(used / nodes.divisors[state.rows], offered)
+        scores: Int64Array = _SCORES[with_pod - without]
+        return scores
 
 
-def balance(used: Int64Array, allocatable: Int64Array) -> Int64Array:
+def _balance(fractions: Float64Array, offered: BoolArray | None) -> Int64Array:
     """Give 100 times one minus the deviation of the used fractions, truncated.
 
-    `used` is int64 `(V, A, K)` for V variants, `allocatable` `(A, K)`; the result is
-    int64 `(V, K)`. Resources that are not offered do not count.
+    `fractions` is float64 `(V, A, K)` for V variants and is written to; `offered` is bool
+    `(A, K)`, None for everywhere: what is not offered does not count. The result is int64
+    `(V, K)`.
     """
-    offered = allocatable > 0
-    fractions = np.minimum(used / np.maximum(allocatable, 1), 1.0)
-    if offered.all():
+    np.minimum(fractions, 1.0, out=fractions)
+    if fractions.shape[1] == 2:
+        deviation: Float64Array = np.abs(fractions[:, 0] - fractions[:, 1])
+        deviation *= 0.5
+        if offered is not None:
+            # With one fraction left there is nothing to deviate from.
+            deviation *= offered[0] & offered[1]
+        return _scaled(deviation)
+    if offered is None:
         return _scaled(_deviation(fractions))
-    result = np.zeros((used.shape[0], used.shape[2]), dtype=np.int64)
-    patterns = np.unique(offered, axis=1).T
-    for pattern in patterns:
-        nodes = (offered == pattern[:, np.newaxis]).all(axis=0)
+    result = np.full((fractions.shape[0], fractions.shape[2]), MAX_NODE_SCORE, dtype=np.int64)
+    for pattern in np.unique(offered, axis=1).T:
+        nodes = np.logical_and.reduce(offered == pattern[:, np.newaxis], axis=0)
         result[:, nodes] = _scaled(_deviation(fractions[:, pattern][:, :, nodes]))
     return result
 
 
-def _scaled(deviation: _Float64Array) -> Int64Array:
-    return ((1 - deviation) * float(MAX_NODE_SCORE)).astype(np.int64)
+def _scaled(deviation: Float64Array) -> Int64Array:
+    np.subtract(1.0, deviation, out=deviation)
+    deviation *= float(MAX_NODE_SCORE)
+    return deviation.astype(np.int64)
 
 
-def _deviation(fractions: _Float64Array) -> _Float64Array:
+def _deviation(fractions: Float64Array) -> Float64Array:
+    """Give the population standard deviation over axis 1; float64 `(V, K)`."""
     count = fractions.shape[1]
     if count == 2:
-        return np.abs((fractions[:, 0] - fractions[:, 1]) / 2)
-    if count < 2:
-        return np.zeros((fractions.shape[0], fractions.shape[2]))
+        two: Float64Array = np.abs(fractions[:, 0] - fractions[:, 1]) / 2
+        return two
     # Summed one by one: the order of additions decides the last bit.
-    total = np.zeros((fractions.shape[0], fractions.shape[2]))
+    mean = np.zeros((fractions.shape[0], fractions.shape[2]))
     for i in range(count):
-        total = total + fractions[:, i]
-    mean = total / count
+        mean += fractions[:, i]
+    mean /= max(count, 1)
     squares = np.zeros_like(mean)
     for i in range(count):
-        squares = squares + (fractions[:, i] - mean) * (fractions[:, i] - mean)
-    deviation: _Float64Array = np.sqrt(squares / count)
+        squares += (fractions[:, i] - mean) * (fractions[:, i] - mean)
+    deviation: Float64Array = np.sqrt(squares / max(count, 1))
     return deviation

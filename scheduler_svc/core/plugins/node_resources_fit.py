@@ -28,6 +28,7 @@ from scheduler_svc.core.framework.interface import (
     ScorePlugin,
 )
 from scheduler_svc.core.framework.resource_scoring import (
+    LeastAllocated,
     ScoredResources,
     ScoringStrategy,
     selection,
@@ -64,12 +65,12 @@ class NodeResourcesFit(
 
     def __init__(
         self,
-        strategy: ScoringStrategy,
+        strategy: ScoringStrategy | None = None,
         *,
         ignored_resources: frozenset[str] = frozenset(),
         ignored_resource_groups: frozenset[str] = frozenset(),
     ) -> None:
-        self._strategy = strategy
+        self._strategy = strategy or LeastAllocated()
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_resource_groups
 
@@ -97,7 +98,8 @@ class NodeResourcesFit(
 
     def filter(self, state: FitState, nodes: NodeView) -> BoolArray:
         """Pass Nodes with room for every need and for one Pod more."""
-        return np.logical_and.reduce(nodes.free[state.rows] >= state.amounts, axis=0)
+        fits: BoolArray = np.logical_and.reduce(nodes.free[state.rows] >= state.amounts, axis=0)
+        return fits
 
     def rejections(self, state: FitState, nodes: NodeView) -> Sequence[Rejection]:
         """Name all needs that a Node cannot meet; unresolvable if it never could."""
@@ -131,8 +133,8 @@ class NodeResourcesFit(
         pod = ClusterEvent(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
         node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
         return [
-            EventRegistration(self.name, pod, self._room_was_made),
-            EventRegistration(self.name, node, self._node_has_room),
+            EventRegistration(pod, self._room_was_made),
+            EventRegistration(node, self._node_has_room),
         ]
 
     def _room_was_made(self, pod: PodInfo, old: PodInfo, new: PodInfo | None) -> QueueingHint:

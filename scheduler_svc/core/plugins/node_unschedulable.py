@@ -64,8 +64,8 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT)
         pod = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_TOLERATION)
         return [
-            EventRegistration(self.name, node, _node_takes_pods),
-            EventRegistration(self.name, pod, _pod_tolerates),
+            EventRegistration(node, _node_takes_pods),
+            EventRegistration(pod, _pod_tolerates),
         ]
 
 

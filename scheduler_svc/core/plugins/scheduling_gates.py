@@ -32,9 +32,7 @@ class SchedulingGates(PreEnqueuePlugin, EnqueueExtensions):
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when the last gate goes."""
         action = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-        return [
-            EventRegistration(self.name, ClusterEvent(EventResource.POD, action), _own_gates_gone)
-        ]
+        return [EventRegistration(ClusterEvent(EventResource.POD, action), _own_gates_gone)]
 
 
 def _own_gates_gone(pod: PodInfo, _old: PodInfo, new: PodInfo) -> QueueingHint:

@@ -3,7 +3,7 @@
 Source: pkg/scheduler/framework/plugins/tainttoleration, v1.36.3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from scheduler_svc.core.framework.interface import (
     Scope,
 )
 from scheduler_svc.core.framework.normalize import normalize_reversed
-from scheduler_svc.core.labels import BoolArray
+from scheduler_svc.core.labels import BoolArray, Int32Array
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import Toleration
 from scheduler_svc.core.pods import PodInfo
@@ -58,8 +58,12 @@ class TaintToleration(
 
     def filter(self, state: _Tolerations, nodes: NodeView) -> BoolArray:
         """Pass Nodes without an untolerated NoSchedule or NoExecute taint."""
-        verdicts = [not keeps_away(taints, state) for taints in nodes.columns.taint_sets]
-        return np.array(verdicts, dtype=np.bool_)[nodes.columns.taint_codes[nodes.rows]]
+        sets = nodes.columns.taint_sets
+        codes = nodes.columns.taint_codes[nodes.rows]
+        verdicts = np.zeros(len(sets), dtype=np.bool_)
+        for code in _distinct(codes, len(sets)):
+            verdicts[code] = not keeps_away(sets[code], state)
+        return verdicts[codes]
 
     def rejections(self, state: _Tolerations, nodes: NodeView) -> Sequence[Rejection]:
         """One reason for all; which taint it was is not said, as upstream."""
@@ -75,11 +79,13 @@ class TaintToleration(
 
     def score(self, state: _Tolerations, nodes: NodeView) -> Int64Array:
         """Count the untolerated PreferNoSchedule taints of each Node."""
-        counts = [
-            sum(t.effect == PREFER_NO_SCHEDULE and not is_tolerated(t, state) for t in taints)
-            for taints in nodes.columns.taint_sets
-        ]
-        return np.array(counts, dtype=np.int64)[nodes.columns.taint_codes[nodes.rows]]
+        sets = nodes.columns.taint_sets
+        codes = nodes.columns.taint_codes[nodes.rows]
+        counts = np.zeros(len(sets), dtype=np.int64)
+        for code in _distinct(codes, len(sets)):
+            preferred = (t for t in sets[code] if t.effect == PREFER_NO_SCHEDULE)
+            counts[code] = sum(not is_tolerated(taint, state) for taint in preferred)
+        return counts[codes]
 
     def normalize(self, raw: Int64Array, lowest: int, highest: int) -> Int64Array:
         """Fewer is better."""
@@ -91,9 +97,14 @@ class TaintToleration(
         node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT)
         pod = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_TOLERATION)
         return [
-            EventRegistration(self.name, node, _node_became_tolerable),
-            EventRegistration(self.name, pod, _own_tolerations_changed),
+            EventRegistration(node, _node_became_tolerable),
+            EventRegistration(pod, _own_tolerations_changed),
         ]
+
+
+def _distinct(codes: Int32Array, code_count: int) -> Iterable[int]:
+    """Give the codes that occur, once each."""
+    return np.flatnonzero(np.bincount(codes, minlength=code_count)).tolist()
 
 
 def _node_became_tolerable(pod: PodInfo, old: NodeInfo | None, new: NodeInfo) -> QueueingHint:

@@ -5,7 +5,7 @@ the cluster events that cause the moves. What does not: deciding whether a Pod f
 any plugin; plugins come in as a sort key, a PreEnqueue check and queueing hints.
 """
 
-from scheduler_svc.core.queue.cluster_events import (
+from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
     EventRegistration,

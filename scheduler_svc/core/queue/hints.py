@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from scheduler_svc.core.queue.cluster_events import (
+from scheduler_svc.core.framework.cluster_events import (
     EVERY_EVENT,
     ActionType,
     ClusterEvent,

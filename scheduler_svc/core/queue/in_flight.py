@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from scheduler_svc.core.framework.cluster_events import Occurrence
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.queue.cluster_events import Occurrence
 
 
 class InFlightPod(msgspec.Struct):

@@ -30,10 +30,7 @@ import msgspec
 
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.errors import InvariantError
-from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.queue.active_queue import ActiveQueue, QueueSortKey
-from scheduler_svc.core.queue.backoff_queue import BackoffQueue
-from scheduler_svc.core.queue.cluster_events import (
+from scheduler_svc.core.framework.cluster_events import (
     FORCE_ACTIVATE,
     SCHEDULE_ATTEMPT_FAILURE,
     UNSCHEDULED_POD_ADD,
@@ -41,6 +38,9 @@ from scheduler_svc.core.queue.cluster_events import (
     ClusterEvent,
     Occurrence,
 )
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue.active_queue import ActiveQueue, QueueSortKey
+from scheduler_svc.core.queue.backoff_queue import BackoffQueue
 from scheduler_svc.core.queue.hints import QueueingHints, QueueingStrategy, Registrations
 from scheduler_svc.core.queue.in_flight import InFlight
 from scheduler_svc.core.queue.queued_pod import Place, QueuedPodInfo
@@ -204,10 +204,12 @@ class SchedulingQueue:
         unschedulable_plugins: Iterable[str] = (),
         pending_plugins: Iterable[str] = (),
         is_error: bool = False,
+        newest: PodInfo | None = None,
     ) -> Place | None:
         """Take back a Pod after a failed attempt, in its newest version.
 
-        With an error, or without anyone who rejected it, the Pod is tried again after a
+        That is `newest`, if given, else the last of `update`: a caller that keeps updates
+        of assumed Pods to itself has to give it. With an error, or without anyone who rejected it, the Pod is tried again after a
         backoff. Else it waits for an event that its rejectors registered, unless
         there was one during the attempt. After `done` no events were logged for
         the Pod, so it is tried again after a backoff, too.
@@ -232,6 +234,7 @@ class SchedulingQueue:
             if attempt.is_deleted:
                 return None
             queued.pod = attempt.pod
+        queued.pod = newest or queued.pod
         if is_error:
             unschedulable_plugins = pending_plugins = ()
         self._waiting.set_rejectors(

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from scheduler_svc.core.queue.cluster_events import ClusterEvent
+from scheduler_svc.core.framework.cluster_events import ClusterEvent
 from scheduler_svc.core.queue.queued_pod import QueuedPodInfo
 
 # (scheduler name, plugin name)

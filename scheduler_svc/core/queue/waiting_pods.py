@@ -17,14 +17,14 @@ from itertools import chain
 from math import inf
 
 from scheduler_svc.core.errors import InvariantError
-from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.queue.active_queue import ActiveQueue
-from scheduler_svc.core.queue.backoff_queue import BackoffQueue
-from scheduler_svc.core.queue.cluster_events import (
+from scheduler_svc.core.framework.cluster_events import (
     BACKOFF_COMPLETE,
     POP_FROM_BACKOFF_Q,
     UNSCHEDULABLE_TIMEOUT,
 )
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue.active_queue import ActiveQueue
+from scheduler_svc.core.queue.backoff_queue import BackoffQueue
 from scheduler_svc.core.queue.hints import QueueingHints, QueueingStrategy
 from scheduler_svc.core.queue.queued_pod import Gate, Place, QueuedPodInfo
 from scheduler_svc.core.queue.unschedulable_pods import RejectorKey, UnschedulablePods

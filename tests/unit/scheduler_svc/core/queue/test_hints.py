@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.queue.cluster_events import (
+from scheduler_svc.core.framework.cluster_events import (
     ASSIGNED_POD_DELETE,
     EVERY_EVENT,
     UNSCHEDULABLE_TIMEOUT,
@@ -14,6 +13,7 @@ from scheduler_svc.core.queue.cluster_events import (
     Occurrence,
     QueueingHint,
 )
+from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue.hints import (
     HintError,
     QueueingHints,

@@ -1,4 +1,4 @@
-from scheduler_svc.core.queue.cluster_events import (
+from scheduler_svc.core.framework.cluster_events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     FORCE_ACTIVATE,

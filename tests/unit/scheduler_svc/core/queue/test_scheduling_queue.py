@@ -3,6 +3,13 @@ from collections.abc import Iterable
 import pytest
 
 from scheduler_svc.core.errors import InvariantError
+from scheduler_svc.core.framework.cluster_events import (
+    ASSIGNED_POD_DELETE,
+    EVERY_EVENT,
+    FORCE_ACTIVATE,
+    UNSCHEDULED_POD_UPDATE,
+    EventRegistration,
+)
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import (
     ActionType,
@@ -14,13 +21,6 @@ from scheduler_svc.core.queue import (
     QueueingHint,
     QueueStatistics,
     SchedulingQueue,
-)
-from scheduler_svc.core.queue.cluster_events import (
-    ASSIGNED_POD_DELETE,
-    EVERY_EVENT,
-    FORCE_ACTIVATE,
-    UNSCHEDULED_POD_UPDATE,
-    EventRegistration,
 )
 from tests.unit.scheduler_svc.core.queue.builders import (
     PROFILE,
@@ -342,6 +342,20 @@ def test_a_pod_that_fails_to_bind_after_done_is_tried_again_after_its_backoff() 
     queued = pop(queue)
     queue.done("uid-a")
     assert queue.put_back(queued, at(3), unschedulable_plugins=["Fit"]) is Place.BACKOFF
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_pod_comes_back_in_the_version_that_the_caller_gives(is_done: bool) -> None:
+    queue = make_queue(REGISTRATIONS)
+    queue.add(make_pod("a", version=1), at(0))
+    queued = pop(queue)
+    if is_done:
+        queue.done("uid-a")
+    newest = make_pod("a", version=2)
+    queue.put_back(queued, at(3), is_error=True, newest=newest)
+    waiting = queue.get("uid-a")
+    assert waiting is queued
+    assert queued.pod is newest
 
 
 def test_a_pod_that_is_waiting_already_is_not_put_back_again() -> None:

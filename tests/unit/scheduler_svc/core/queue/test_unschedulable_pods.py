@@ -2,7 +2,7 @@ from math import inf
 
 import pytest
 
-from scheduler_svc.core.queue.cluster_events import (
+from scheduler_svc.core.framework.cluster_events import (
     FORCE_ACTIVATE,
     ActionType,
     ClusterEvent,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scheduler_svc.core.queue import cluster_events
-from scheduler_svc.core.queue.cluster_events import ActionType, ClusterEvent, EventResource
+from scheduler_svc.core.framework import cluster_events
+from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
 
 POD, NODE, ANY = EventResource.POD, EventResource.NODE, EventResource.WILDCARD
 ASSIGNED, UNSCHEDULABLE = EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD

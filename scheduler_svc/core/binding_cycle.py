@@ -1,0 +1,258 @@
+"""The binding cycle: what follows the decision, while other Pods are being decided.
+
+::
+
+    start ─▶ waiting on Permit ─▶ PreBind, plugin by plugin ─▶ Bind ─▶ bound: PostBind
+                   │ rejected,          │ error,                │ refused
+                   │ time-out           │ time-out              │
+                   └────────────────────┴───────────────────────┴─▶ Unreserve, forget, put back
+
+Nothing is awaited: work for the outside is an effect, its outcome an event, and what must
+not take for ever has a deadline. The queue logs events for a Pod until it has passed
+Permit, so that a rejection there misses nothing.
+
+Source: pkg/scheduler/schedule_one.go (`runBindingCycle`, `handleBindingCycleError`) and
+framework/runtime/waiting_pods_map.go, v1.36.3. Difference: PreBind plugins run one after
+another.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.effects import (
+    BindPod,
+    Effect,
+    EventType,
+    RecordEvent,
+    ReportBound,
+    RunPreBind,
+)
+from scheduler_svc.core.events import BindFailed, BindFailure, PermitDecided, PreBindFinished
+from scheduler_svc.core.failure import FailureHandler, reference
+from scheduler_svc.core.framework.cluster_events import ASSIGNED_POD_DELETE
+from scheduler_svc.core.framework.interface import PreBindPlugin, PreBindWork
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
+from scheduler_svc.core.status import Code
+
+
+class BindingCycle(msgspec.Struct):
+    """One Pod on its way from the decision to being bound.
+
+    `permits` are the deadlines (monotonic seconds) of the plugins that hold the Pod;
+    `pre_bind` are the plugins that have not been asked yet, `working` the one that works.
+    """
+
+    queued: QueuedPodInfo
+    profile: Profile
+    node_name: str
+    decision_id: str
+    decided_at: Now
+    queue_wait_seconds: float
+    permits: dict[str, float]
+    pre_bind: list[PreBindPlugin]
+    working: str = ""
+    work_deadline_seconds: float | None = None
+    is_deleted: bool = False
+
+
+class BindingCycles:
+    """All Pods that have a Node and are not bound yet, by uid."""
+
+    def __init__(self, cache: Cache, queue: SchedulingQueue, failures: FailureHandler) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._failures = failures
+        self._cycles: dict[str, BindingCycle] = {}
+        # Only those that wait for somebody: most Pods never do.
+        self._waiting: dict[str, BindingCycle] = {}
+
+    def __len__(self) -> int:
+        return len(self._cycles)
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._cycles
+
+    def start(self, cycle: BindingCycle, now: Now) -> list[Effect]:
+        """Take over a Pod that is assumed and reserved."""
+        uid = cycle.queued.pod.uid
+        self._cycles[uid] = cycle
+        if cycle.permits:
+            self._waiting[uid] = cycle
+            return []
+        self._queue.done(uid)
+        return self._advance(cycle, now)
+
+    def _advance(self, cycle: BindingCycle, now: Now) -> list[Effect]:
+        pod = cycle.queued.pod
+        while cycle.pre_bind:
+            plugin = cycle.pre_bind.pop(0)
+            answer = plugin.pre_bind(pod, cycle.node_name)
+            if isinstance(answer, PreBindWork):
+                cycle.working = plugin.name
+                cycle.work_deadline_seconds = now.monotonic_seconds + answer.timeout_seconds
+                self._waiting[pod.uid] = cycle
+                work = RunPreBind(reference(pod), plugin.name, cycle.node_name, answer.payload)
+                return [work]
+            if answer.code not in (Code.SUCCESS, Code.SKIP):
+                text = f'running PreBind plugin "{plugin.name}": {answer.message}'
+                return self._undo(cycle, text, now)
+        return self._bind(cycle, now)
+
+    def _bind(self, cycle: BindingCycle, now: Now) -> list[Effect]:
+        pod = cycle.queued.pod
+        for plugin in cycle.profile.bind:
+            status = plugin.bind(pod, cycle.node_name)
+            if status.code is Code.SKIP:
+                continue
+            if status.code is not Code.SUCCESS:
+                text = f'running Bind plugin "{plugin.name}": {status.message}'
+                return self._undo(cycle, text, now)
+            return [
+                BindPod(
+                    pod=reference(pod),
+                    scheduler_name=cycle.profile.scheduler_name,
+                    node_name=cycle.node_name,
+                    decision_id=cycle.decision_id,
+                    attempt=cycle.queued.attempts,
+                    decided_at_seconds=cycle.decided_at.wall_seconds,
+                    queue_wait_seconds=cycle.queue_wait_seconds,
+                )
+            ]
+        return self._undo(cycle, "no Bind plugin took the Pod", now)
+
+    def decide_permit(self, event: PermitDecided, now: Now) -> list[Effect]:
+        """Take in a plugin's word on a Pod that waits."""
+        cycle = self._waiting.get(event.uid)
+        if cycle is None or event.plugin not in cycle.permits:
+            return []
+        if event.rejection:
+            return self._reject(cycle, event.rejection, event.plugin, now)
+        del cycle.permits[event.plugin]
+        if cycle.permits:
+            return []
+        del self._waiting[event.uid]
+        self._queue.done(event.uid)
+        return self._advance(cycle, now)
+
+    def finish_pre_bind(self, event: PreBindFinished, now: Now) -> list[Effect]:
+        """Take in the outcome of a plugin's outside work; late ones are no longer of interest."""
+        cycle = self._waiting.get(event.uid)
+        if cycle is None or cycle.working != event.plugin:
+            return []
+        del self._waiting[event.uid]
+        cycle.working, cycle.work_deadline_seconds = "", None
+        if event.error:
+            return self._undo(cycle, f'running PreBind plugin "{event.plugin}": {event.error}', now)
+        return self._advance(cycle, now)
+
+    def succeed(self, uid: str, now: Now) -> list[Effect]:
+        """Take in that the Pod is bound."""
+        cycle = self._cycles.pop(uid, None)
+        if cycle is None:
+            return []
+        pod, queued = cycle.queued.pod, cycle.queued
+        for plugin in cycle.profile.post_bind:
+            plugin.post_bind(pod, cycle.node_name)
+        first_attempt = queued.initial_attempt_timestamp_seconds
+        since = cycle.decided_at.monotonic_seconds if first_attempt is None else first_attempt
+        return [
+            ReportBound(
+                pod=reference(pod),
+                scheduler_name=cycle.profile.scheduler_name,
+                node_name=cycle.node_name,
+                attempt=queued.attempts,
+                sli_seconds=now.monotonic_seconds - since,
+                binding_seconds=now.monotonic_seconds - cycle.decided_at.monotonic_seconds,
+                after_flush=queued.flushed,
+            ),
+            RecordEvent(
+                pod=reference(pod),
+                scheduler_name=cycle.profile.scheduler_name,
+                type=EventType.NORMAL,
+                reason="Scheduled",
+                action="Binding",
+                note=f"Successfully assigned {pod.key} to {cycle.node_name}",
+            ),
+        ]
+
+    def fail(self, event: BindFailed, now: Now) -> list[Effect]:
+        """Take in that the Pod was not bound by us."""
+        cycle = self._cycles.get(event.uid)
+        if cycle is None:
+            return []
+        if event.failure in (BindFailure.GONE, BindFailure.BOUND_ELSEWHERE):
+            # Nothing to retry: the watch tells of the Pod's end, or of its other Node.
+            self._release(cycle, now)
+            return []
+        return self._undo(cycle, f'running Bind plugin "DefaultBinder": {event.message}', now)
+
+    def delete(self, uid: str, now: Now) -> None:
+        """Take in that the Pod is gone, or on its way: it goes no further if it waits."""
+        cycle = self._cycles.get(uid)
+        if cycle is None:
+            return
+        cycle.is_deleted = True
+        if uid in self._waiting:
+            self._queue.done(uid)
+            self._release(cycle, now)
+
+    def expire(self, now: Now) -> list[Effect]:
+        """End what has waited for too long."""
+        effects: list[Effect] = []
+        for cycle in list(self._waiting.values()):
+            effects += self._expire(cycle, now)
+        return effects
+
+    def _expire(self, cycle: BindingCycle, now: Now) -> list[Effect]:
+        waited = now.monotonic_seconds - cycle.decided_at.monotonic_seconds
+        for plugin, deadline_seconds in cycle.permits.items():
+            if deadline_seconds <= now.monotonic_seconds:
+                text = f"rejected due to timeout after waiting {waited:g}s at plugin {plugin}"
+                return self._reject(cycle, text, plugin, now)
+        deadline = cycle.work_deadline_seconds
+        if deadline is not None and deadline <= now.monotonic_seconds:
+            text = f'running PreBind plugin "{cycle.working}": no outcome after {waited:g}s'
+            return self._undo(cycle, text, now)
+        return []
+
+    def next_deadline(self) -> float | None:
+        """Give the monotonic second at which `expire` will have something to do."""
+        return min((d for cycle in self._waiting.values() for d in _deadlines(cycle)), default=None)
+
+    def _reject(self, cycle: BindingCycle, text: str, plugin: str, now: Now) -> list[Effect]:
+        """A rejection at Permit: the plugin is remembered, so its events bring the Pod back."""
+        effects = self._failures.reject(
+            cycle.queued, text, now, unschedulable_plugins=frozenset({plugin})
+        )
+        # Upstream, too, tells the others only after this Pod has been put back.
+        self._release(cycle, now)
+        return effects
+
+    def _undo(self, cycle: BindingCycle, text: str, now: Now) -> list[Effect]:
+        self._release(cycle, now)
+        if cycle.is_deleted:
+            return []
+        return self._failures.fail(cycle.queued, text, now, node_name=cycle.node_name)
+
+    def _release(self, cycle: BindingCycle, now: Now) -> None:
+        pod = cycle.queued.pod
+        self._cycles.pop(pod.uid, None)
+        self._waiting.pop(pod.uid, None)
+        for plugin in reversed(cycle.profile.reserve):
+            plugin.unreserve(pod, cycle.node_name)
+        if self._cache.forget(pod.uid):
+            # The room is free again, as if the Pod had been deleted from the Node.
+            placed = msgspec.structs.replace(pod, node_name=cycle.node_name)
+            self._queue.move_on_event(
+                ASSIGNED_POD_DELETE, placed, None, now, eligible=lambda other: other.uid != pod.uid
+            )
+
+
+def _deadlines(cycle: BindingCycle) -> Iterable[float]:
+    yield from cycle.permits.values()
+    if cycle.work_deadline_seconds is not None:
+        yield cycle.work_deadline_seconds

@@ -1,0 +1,113 @@
+"""Everything the core may ask for, carried out by the shell; imperative.
+
+Whatever has an outcome that matters comes back as an event (`BindPod` as `BindSucceeded`
+or `BindFailed`, `RunPreBind` as `PreBindFinished`).
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class PodReference(msgspec.Struct, frozen=True, gc=False):
+    """Which Pod an effect is about."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def key(self) -> str:
+        """The Pod's name for people: namespace/name."""
+        return f"{self.namespace}/{self.name}"
+
+
+class BindPod(msgspec.Struct, frozen=True):
+    """Post a Binding. The rest becomes annotations of the Pod, in the same write.
+
+    `decided_at_seconds` is wall time; `queue_wait_seconds` is how long the Pod waited in
+    the queue before the attempt.
+    """
+
+    pod: PodReference
+    scheduler_name: str
+    node_name: str
+    decision_id: str
+    attempt: int
+    decided_at_seconds: float
+    queue_wait_seconds: float
+
+
+class RunPreBind(msgspec.Struct, frozen=True):
+    """Do a plugin's outside work before the Pod is bound; `payload` is the plugin's own."""
+
+    pod: PodReference
+    plugin: str
+    node_name: str
+    payload: Any
+
+
+class PatchPodCondition(msgspec.Struct, frozen=True):
+    """Set PodScheduled=False with a reason and a message."""
+
+    pod: PodReference
+    reason: str
+    message: str
+
+
+class EventType(StrEnum):
+    """The two types of Kubernetes events."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+class RecordEvent(msgspec.Struct, frozen=True):
+    """Tell users what happened to a Pod."""
+
+    pod: PodReference
+    scheduler_name: str
+    type: EventType
+    reason: str
+    action: str
+    note: str
+
+
+class AttemptResult(StrEnum):
+    """How an attempt ended; the `result` label of upstream's metrics."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+
+
+class ReportAttempt(msgspec.Struct, frozen=True):
+    """An attempt has failed, for the log and the metrics; `BindPod` stands for the others."""
+
+    pod: PodReference
+    scheduler_name: str
+    result: AttemptResult
+    attempt: int
+    message: str
+    node_name: str = ""
+    queue_wait_seconds: float = 0
+
+
+class ReportBound(msgspec.Struct, frozen=True):
+    """A Pod has been bound.
+
+    `sli_seconds` runs from the first attempt to now, `binding_seconds` from the decision;
+    `after_flush` says that nothing but the 5-minute flush had brought the Pod back.
+    """
+
+    pod: PodReference
+    scheduler_name: str
+    node_name: str
+    attempt: int
+    sli_seconds: float
+    binding_seconds: float
+    after_flush: bool
+
+
+Effect = BindPod | RunPreBind | PatchPodCondition | RecordEvent | ReportAttempt | ReportBound

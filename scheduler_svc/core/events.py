@@ -1,0 +1,93 @@
+"""Everything that can happen, as the shell tells it to the core; past tense.
+
+Objects come decoded and compact (`nodes.NodeInfo`, `pods.PodInfo`).
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.pods import PodInfo
+
+
+class NodeUpserted(msgspec.Struct, frozen=True):
+    """A Node is new or has changed."""
+
+    node: NodeInfo
+
+
+class NodeDeleted(msgspec.Struct, frozen=True):
+    """A Node is gone."""
+
+    name: str
+
+
+class PodUpserted(msgspec.Struct, frozen=True):
+    """A Pod is new or has changed."""
+
+    pod: PodInfo
+
+
+class PodDeleted(msgspec.Struct, frozen=True):
+    """A Pod is gone, or has finished and takes no room any more."""
+
+    uid: str
+
+
+class BindSucceeded(msgspec.Struct, frozen=True):
+    """The API server has bound the Pod as asked, or is known to have done so before."""
+
+    uid: str
+
+
+class BindFailure(StrEnum):
+    """Why a Binding did not come about.
+
+    `GONE`: the Pod is deleted, being deleted, or another one has its name. `BOUND_ELSEWHERE`:
+    somebody else bound it. `NODE_GONE`: the Node vanished before the Binding was sent.
+    `NOT_LEADER`: the Lease could have been taken meanwhile, so nothing was sent.
+    `REFUSED`: anything else; the Pod is known to be unbound.
+    """
+
+    GONE = "gone"
+    BOUND_ELSEWHERE = "bound elsewhere"
+    NODE_GONE = "node gone"
+    NOT_LEADER = "not leader"
+    REFUSED = "refused"
+
+
+class BindFailed(msgspec.Struct, frozen=True):
+    """The Pod was not bound by us; `message` is for people."""
+
+    uid: str
+    failure: BindFailure
+    message: str
+
+
+class PreBindFinished(msgspec.Struct, frozen=True):
+    """A plugin's outside work is done; `error` is empty if it succeeded."""
+
+    uid: str
+    plugin: str
+    error: str = ""
+
+
+class PermitDecided(msgspec.Struct, frozen=True):
+    """A plugin lets a waiting Pod go on, or rejects it with a reason (empty: allowed)."""
+
+    uid: str
+    plugin: str
+    rejection: str = ""
+
+
+Event = (
+    NodeUpserted
+    | NodeDeleted
+    | PodUpserted
+    | PodDeleted
+    | BindSucceeded
+    | BindFailed
+    | PreBindFinished
+    | PermitDecided
+)

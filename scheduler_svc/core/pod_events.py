@@ -1,0 +1,78 @@
+"""What the watch says of Pods, and what it means for cache, queue and bindings.
+
+Source: pkg/scheduler/eventhandlers.go, v1.36.3.
+"""
+
+from scheduler_svc.core.binding_cycle import BindingCycles
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.framework.cluster_changes import pod_changes
+from scheduler_svc.core.framework.cluster_events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    EventResource,
+)
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue import SchedulingQueue
+
+
+class PodEvents:
+    """Sorts Pods into assigned ones, pending ones of ours, and those of other schedulers."""
+
+    def __init__(
+        self,
+        scheduler_names: frozenset[str],
+        cache: Cache,
+        queue: SchedulingQueue,
+        bindings: BindingCycles,
+    ) -> None:
+        self._scheduler_names = scheduler_names
+        self._cache = cache
+        self._queue = queue
+        self._bindings = bindings
+        # Pods of ours that no Node is known for, in the version the watch told last.
+        self._pending: dict[str, PodInfo] = {}
+
+    def upsert(self, pod: PodInfo, now: Now) -> None:
+        """Take in a new or changed Pod."""
+        if pod.is_finished:
+            self.delete(pod.uid, now)
+        elif pod.node_name:
+            self._upsert_assigned(pod, now)
+        elif pod.scheduler_name in self._scheduler_names:
+            self._upsert_pending(pod, now)
+
+    def _upsert_assigned(self, pod: PodInfo, now: Now) -> None:
+        was_pending = self._pending.pop(pod.uid, None) is not None
+        if was_pending and pod.uid not in self._cache:
+            # Somebody else has bound it.
+            self._queue.delete(pod.uid)
+        old = self._cache.upsert(pod)
+        if old is None:
+            self._queue.move_on_event(ASSIGNED_POD_ADD, None, pod, now)
+            return
+        for change in pod_changes(old, pod, EventResource.ASSIGNED_POD):
+            self._queue.move_on_event(change, old, pod, now)
+
+    def _upsert_pending(self, pod: PodInfo, now: Now) -> None:
+        old = self._pending.get(pod.uid)
+        self._pending[pod.uid] = pod
+        if pod.uid in self._cache:
+            # Assumed: only the start of its deletion matters now.
+            if pod.is_terminating:
+                self._bindings.delete(pod.uid, now)
+            return
+        if old is None:
+            self._queue.add(pod, now)
+            return
+        changes = pod_changes(old, pod, EventResource.UNSCHEDULABLE_POD)
+        self._queue.update(old, pod, now, events=changes)
+
+    def delete(self, uid: str, now: Now) -> None:
+        """Take in that a Pod is gone."""
+        self._bindings.delete(uid, now)
+        removed = self._cache.remove(uid)
+        if removed is not None:
+            self._queue.move_on_event(ASSIGNED_POD_DELETE, removed, None, now)
+        if self._pending.pop(uid, None) is not None:
+            self._queue.delete(uid)

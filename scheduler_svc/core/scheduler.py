@@ -1,0 +1,193 @@
+"""The scheduler: events in, at most one decision a step, effects out.
+
+::
+
+    handle(event) ─▶ cache and columns ─▶ queue: which Pods may this help?
+    step()        ─▶ queue: whose turn? ─▶ scheduling cycle ─▶ assumed ─▶ binding cycle
+                                              └─ fits nowhere ─▶ back to the queue
+
+One caller owns a Scheduler; nothing here waits, reads a clock or touches the outside. The
+same events, times and seed give the same effects (a test replays them).
+
+Where a Pod is, by its uid: in the queue while it is pending, in the cache once it takes
+room on a Node. A Pod that is assumed is in the cache only, so what the watch says of it
+meanwhile never gets to the queue.
+
+Source: pkg/scheduler/{scheduler,eventhandlers}.go, v1.36.3.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from scheduler_svc.core.binding_cycle import BindingCycles
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.effects import Effect
+from scheduler_svc.core.events import (
+    BindFailed,
+    BindSucceeded,
+    Event,
+    NodeDeleted,
+    NodeUpserted,
+    PermitDecided,
+    PodDeleted,
+    PodUpserted,
+    PreBindFinished,
+)
+from scheduler_svc.core.failure import FailureHandler
+from scheduler_svc.core.framework.cluster_changes import NODE_ADD, NODE_DELETE, node_changes
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.pod_events import PodEvents
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue import Gate, QueueStatistics, SchedulingQueue
+from scheduler_svc.core.scheduling_cycle import SchedulingCycle
+from scheduler_svc.core.status import Code
+
+
+class SchedulerStatistics(msgspec.Struct, frozen=True):
+    """Counts for gauges. `binding_count` Pods are between their decision and being bound."""
+
+    node_count: int
+    pod_count: int
+    assumed_pod_count: int
+    binding_count: int
+    class_count: int
+    class_size_bytes: int
+    queue: QueueStatistics
+
+
+class Scheduler:
+    """All profiles of one scheduler over one view of the cluster.
+
+    Parameters
+    ----------
+    profiles
+        By scheduler name; all with the same QueueSort plugin.
+    seed
+        Settles ties between Nodes, together with each Pod's uid.
+    instance
+        Prefix of decision ids, unique among running schedulers.
+    initial_backoff_seconds, max_backoff_seconds
+        How long a Pod waits after a failed attempt: doubling from the one to the other.
+    """
+
+    def __init__(
+        self,
+        profiles: Sequence[Profile],
+        *,
+        seed: int = 0,
+        instance: str = "berthmaster",
+        initial_backoff_seconds: float = 1,
+        max_backoff_seconds: float = 10,
+    ) -> None:
+        self._profiles: Mapping[str, Profile] = {p.scheduler_name: p for p in profiles}
+        self.columns = NodeColumns()
+        self.cache = Cache(self.columns)
+        self.queue = SchedulingQueue(
+            sort_key=profiles[0].queue_sort.sort_key,
+            pre_enqueue=self._pre_enqueue,
+            registrations={p.scheduler_name: p.registrations() for p in profiles},
+            initial_backoff_seconds=initial_backoff_seconds,
+            max_backoff_seconds=max_backoff_seconds,
+        )
+        failures = FailureHandler(self.queue)
+        self._bindings = BindingCycles(self.cache, self.queue, failures)
+        self._cycles = {
+            profile.scheduler_name: SchedulingCycle(
+                profile,
+                cache=self.cache,
+                queue=self.queue,
+                bindings=self._bindings,
+                failures=failures,
+                seed=seed,
+                instance=instance,
+            )
+            for profile in profiles
+        }
+        self._pod_events = PodEvents(
+            frozenset(self._profiles), self.cache, self.queue, self._bindings
+        )
+
+    def handle(self, event: Event, now: Now) -> list[Effect]:
+        """Take in what happened. O(log n), more where it calls waiting Pods."""
+        match event:
+            case PodUpserted(pod):
+                self._pod_events.upsert(pod, now)
+            case PodDeleted(uid):
+                self._pod_events.delete(uid, now)
+            case NodeUpserted(node):
+                self._upsert_node(node, now)
+            case NodeDeleted(name):
+                removed = self.cache.remove_node(name)
+                if removed is not None:
+                    self.queue.move_on_event(NODE_DELETE, removed, None, now)
+            case BindSucceeded(uid):
+                return self._bindings.succeed(uid, now)
+            case BindFailed():
+                return self._bindings.fail(event, now)
+            case PreBindFinished():
+                return self._bindings.finish_pre_bind(event, now)
+            case PermitDecided():
+                return self._bindings.decide_permit(event, now)
+        return []
+
+    def _upsert_node(self, node: NodeInfo, now: Now) -> None:
+        old = self.cache.set_node(node)
+        if old is None:
+            self.queue.move_on_event(NODE_ADD, None, node, now)
+            return
+        for change in node_changes(old, node):
+            self.queue.move_on_event(change, old, node, now)
+
+    def step(self, now: Now) -> list[Effect] | None:
+        """Make one attempt; None if no Pod is ready for one.
+
+        Cost for a Pod of a known class: O(changed rows + N), about 60 µs at 5,000 Nodes.
+        """
+        queued = self.queue.pop(now)
+        if queued is None:
+            return None
+        cycle = self._cycles.get(queued.pod.scheduler_name)
+        if cycle is None or queued.pod.uid in self.cache:
+            self.queue.done(queued.pod.uid)
+            return []
+        return cycle.run(queued, now)
+
+    def expire(self, now: Now) -> list[Effect]:
+        """Do what is due at `next_deadline`: backoffs that end, waits that take too long."""
+        self.queue.flush(now)
+        return self._bindings.expire(now)
+
+    def next_deadline(self) -> float | None:
+        """Give the monotonic second at which `expire` is due; None while nothing waits."""
+        deadlines = (self.queue.next_deadline(), self._bindings.next_deadline())
+        return min((d for d in deadlines if d is not None), default=None)
+
+    def _pre_enqueue(self, pod: PodInfo) -> Gate | None:
+        profile = self._profiles.get(pod.scheduler_name)
+        for plugin in profile.pre_enqueue if profile else ():
+            status = plugin.pre_enqueue(pod)
+            if status.code is not Code.SUCCESS:
+                return Gate(plugin.name, status.message)
+        return None
+
+    def statistics(self) -> SchedulerStatistics:
+        """Count. O(classes)."""
+        classes = [cycle.classes.statistics() for cycle in self._cycles.values()]
+        return SchedulerStatistics(
+            node_count=self.columns.node_count,
+            pod_count=len(self.cache),
+            assumed_pod_count=self.cache.assumed_count,
+            binding_count=len(self._bindings),
+            class_count=sum(c.class_count for c in classes),
+            class_size_bytes=sum(c.size_bytes for c in classes),
+            queue=self.queue.statistics(),
+        )
+
+    def validate(self) -> None:
+        """Check every invariant. O(Nodes + Pods); raises `InvariantError`."""
+        self.cache.validate()
+        self.queue.validate()

@@ -1,0 +1,162 @@
+"""The scheduling cycle: one Pod, one decision.
+
+Source: pkg/scheduler/schedule_one.go (`scheduleOnePod`, `schedulingCycle`), v1.36.3.
+Differences: every Node is judged, and results outlive the cycle (`framework.evaluation`).
+"""
+
+import numpy as np
+
+from scheduler_svc.core.binding_cycle import BindingCycle, BindingCycles
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.effects import Effect
+from scheduler_svc.core.failure import FailureHandler, failed_scheduling
+from scheduler_svc.core.framework.class_cache import ClassCache
+from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis, NodeGroup, diagnose
+from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.framework.select import select_row
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
+from scheduler_svc.core.status import Code, Status
+
+MAX_PERMIT_SECONDS = 15 * 60
+
+
+class SchedulingCycle:
+    """Decides Pods of one profile.
+
+    `seed` settles ties; `instance` makes decision ids unique among schedulers.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        *,
+        cache: Cache,
+        queue: SchedulingQueue,
+        bindings: BindingCycles,
+        failures: FailureHandler,
+        seed: int,
+        instance: str,
+    ) -> None:
+        self._profile = profile
+        self._cache = cache
+        self._queue = queue
+        self._bindings = bindings
+        self._failures = failures
+        self._seed = seed
+        self._instance = instance
+        self._decision_count = 0
+        self.classes = ClassCache(profile, cache.columns)
+
+    def run(self, queued: QueuedPodInfo, now: Now) -> list[Effect]:
+        """Try to give a popped Pod a Node."""
+        pod = queued.pod
+        if pod.is_terminating:
+            self._queue.done(pod.uid)
+            return [failed_scheduling(pod, f"skip schedule deleting pod: {pod.key}")]
+        if self._cache.columns.node_count == 0:
+            # Nobody rejected the Pod, so it is tried again after a backoff.
+            return self._failures.reject(
+                queued, NO_NODES_TEXT, now, unschedulable_plugins=frozenset()
+            )
+        evaluation = self.classes.evaluation(pod)
+        row = self._choose(evaluation, pod)
+        if row is None:
+            return self._fit_nowhere(queued, evaluation, now)
+        return self._assume(queued, row, now)
+
+    def _choose(self, evaluation: Evaluation, pod: PodInfo) -> int | None:
+        totals = evaluation.totals
+        if evaluation.prepared.rejection is not None:
+            return None
+        if pod.nominated_node_name:
+            row = self._cache.columns.rows.get(pod.nominated_node_name)
+            if row is not None and totals[row] != INFEASIBLE:
+                return row
+        return select_row(totals, seed=self._seed, uid=pod.uid)
+
+    def _fit_nowhere(self, queued: QueuedPodInfo, evaluation: Evaluation, now: Now) -> list[Effect]:
+        rejection = evaluation.prepared.rejection
+        if rejection is not None and rejection.code is Code.ERROR:
+            return self._failures.fail(queued, rejection.message, now)
+        diagnosis = diagnose(evaluation.prepared, self._cache.columns)
+        message = self._run_post_filter(queued.pod)
+        return self._failures.reject(
+            queued,
+            diagnosis.fit_error(message),
+            now,
+            unschedulable_plugins=diagnosis.unschedulable_plugins,
+            pending_plugins=diagnosis.pending_plugins,
+        )
+
+    def _run_post_filter(self, pod: PodInfo) -> str:
+        """Ask in order; success, a final no or an error ends it, other reasons add up."""
+        reasons: list[str] = []
+        for plugin in self._profile.post_filter:
+            status = plugin.post_filter(pod, self._cache.columns)
+            if status.code is Code.SUCCESS:
+                return ""
+            reasons.extend(status.reasons)
+            if status.code is not Code.UNSCHEDULABLE:
+                break
+        return ", ".join(reasons)
+
+    def _assume(self, queued: QueuedPodInfo, row: int, now: Now) -> list[Effect]:
+        pod, profile = queued.pod, self._profile
+        node_name = self._cache.columns.names[row]
+        self._cache.assume(pod, row)
+        for reserving in profile.reserve:
+            status = reserving.reserve(pod, node_name)
+            if status.code is not Code.SUCCESS:
+                return self._turn_away(queued, row, status, "Reserve", reserving.name, now)
+        permits: dict[str, float] = {}
+        for permitting in profile.permit:
+            status, wait_seconds = permitting.permit(pod, node_name)
+            if status.code is Code.WAIT:
+                wait_seconds = min(wait_seconds, MAX_PERMIT_SECONDS)
+                permits[permitting.name] = now.monotonic_seconds + wait_seconds
+            elif status.code is not Code.SUCCESS:
+                return self._turn_away(queued, row, status, "Permit", permitting.name, now)
+        self._decision_count += 1
+        cycle = BindingCycle(
+            queued=queued,
+            profile=profile,
+            node_name=node_name,
+            decision_id=f"{self._instance}-{self._decision_count:x}",
+            decided_at=now,
+            queue_wait_seconds=now.monotonic_seconds - queued.timestamp_seconds,
+            permits=permits,
+            pre_bind=list(profile.pre_bind),
+        )
+        return self._bindings.start(cycle, now)
+
+    def _turn_away(
+        self,
+        queued: QueuedPodInfo,
+        row: int,
+        status: Status,
+        point: str,
+        plugin: str,
+        now: Now,
+    ) -> list[Effect]:
+        """Undo a decision that a Reserve or Permit plugin did not accept."""
+        pod, node_name = queued.pod, self._cache.columns.names[row]
+        for reserving in reversed(self._profile.reserve):
+            reserving.unreserve(pod, node_name)
+        self._cache.forget(pod.uid)
+        if not status.code.is_rejected:
+            text = f'running {point} plugin "{plugin}": {status.message}'
+            return self._failures.fail(queued, text, now, node_name=node_name)
+        group = NodeGroup(Status(status.code, status.reasons, plugin), np.array([row]))
+        # One Node was looked at: the text speaks of that one, as upstream's.
+        diagnosis = Diagnosis(node_count=1, groups=(group,))
+        is_pending = status.code is Code.PENDING
+        return self._failures.reject(
+            queued,
+            diagnosis.fit_error(),
+            now,
+            unschedulable_plugins=frozenset() if is_pending else frozenset({plugin}),
+            pending_plugins=frozenset({plugin}) if is_pending else frozenset(),
+        )
