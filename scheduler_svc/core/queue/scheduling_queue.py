@@ -206,13 +206,15 @@ class SchedulingQueue:
         is_error: bool = False,
         newest: PodInfo | None = None,
     ) -> Place | None:
-        """Take back a Pod after a failed attempt, in its newest version.
+        """Take back a Pod after a failed attempt.
 
-        That is `newest`, if given, else the last of `update`: a caller that keeps updates
-        of assumed Pods to itself has to give it. With an error, or without anyone who rejected it, the Pod is tried again after a
+        With an error, or without anyone who rejected it, the Pod is tried again after a
         backoff. Else it waits for an event that its rejectors registered, unless
         there was one during the attempt. After `done` no events were logged for
         the Pod, so it is tried again after a backoff, too.
+
+        The Pod comes back in its `newest` version if that is given, else in that of the
+        last `update`. So it must be given by a caller that passes no updates of assumed Pods.
 
         Returns
         -------
