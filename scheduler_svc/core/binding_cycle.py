@@ -56,7 +56,6 @@ class BindingCycle(msgspec.Struct):
     pre_bind: list[PreBindPlugin]
     working: str = ""
     work_deadline_seconds: float | None = None
-    is_deleted: bool = False
 
 
 class BindingCycles:
@@ -192,11 +191,8 @@ class BindingCycles:
 
     def delete(self, uid: str, now: Now) -> None:
         """Take in that the Pod is gone, or on its way: it goes no further if it waits."""
-        cycle = self._cycles.get(uid)
-        if cycle is None:
-            return
-        cycle.is_deleted = True
-        if uid in self._waiting:
+        cycle = self._waiting.get(uid)
+        if cycle is not None:
             self._queue.done(uid)
             self._release(cycle, now)
 
@@ -234,8 +230,6 @@ class BindingCycles:
 
     def _undo(self, cycle: BindingCycle, text: str, now: Now) -> list[Effect]:
         self._release(cycle, now)
-        if cycle.is_deleted:
-            return []
         return self._failures.fail(cycle.queued, text, now, node_name=cycle.node_name)
 
     def _release(self, cycle: BindingCycle, now: Now) -> None:

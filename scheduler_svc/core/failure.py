@@ -3,6 +3,7 @@
 Source: pkg/scheduler/schedule_one.go (`handleSchedulingFailure`), v1.36.3.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from scheduler_svc.core.clock import Now
@@ -41,10 +42,15 @@ def event_note(message: str) -> str:
 
 
 class FailureHandler:
-    """Puts Pods back and says why."""
+    """Puts Pods back and says why.
 
-    def __init__(self, queue: SchedulingQueue) -> None:
+    `pending` has, by uid, the newest version of each Pod that is to be scheduled: one that is
+    not there has been deleted or bound by somebody else, and there is nothing to retry.
+    """
+
+    def __init__(self, queue: SchedulingQueue, pending: Mapping[str, PodInfo]) -> None:
         self._queue = queue
+        self._pending = pending
 
     def reject(
         self,
@@ -56,23 +62,35 @@ class FailureHandler:
         pending_plugins: frozenset[str] = frozenset(),
     ) -> list[Effect]:
         """Handle a Pod that plugins rejected; without a plugin it is retried after backoff."""
-        place = self._queue.put_back(
+        newest = self._newest(queued)
+        if newest is None:
+            return []
+        self._queue.put_back(
             queued,
             now,
             unschedulable_plugins=unschedulable_plugins,
             pending_plugins=pending_plugins,
+            newest=newest,
         )
-        if place is None:
-            return []
         return self._tell(queued, message, UNSCHEDULABLE, AttemptResult.UNSCHEDULABLE)
 
     def fail(
         self, queued: QueuedPodInfo, message: str, now: Now, *, node_name: str = ""
     ) -> list[Effect]:
         """Handle an attempt that went wrong: the Pod is retried after backoff."""
-        if self._queue.put_back(queued, now, is_error=True) is None:
+        newest = self._newest(queued)
+        if newest is None:
             return []
+        self._queue.put_back(queued, now, is_error=True, newest=newest)
         return self._tell(queued, message, SCHEDULER_ERROR, AttemptResult.ERROR, node_name)
+
+    def _newest(self, queued: QueuedPodInfo) -> PodInfo | None:
+        """Give the Pod as it is now; None, and the attempt is over, if it is on its way out."""
+        newest = self._pending.get(queued.pod.uid)
+        if newest is None or newest.is_terminating:
+            self._queue.done(queued.pod.uid)
+            return None
+        return newest
 
     def _tell(
         self,

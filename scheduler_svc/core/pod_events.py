@@ -17,7 +17,11 @@ from scheduler_svc.core.queue import SchedulingQueue
 
 
 class PodEvents:
-    """Sorts Pods into assigned ones, pending ones of ours, and those of other schedulers."""
+    """Sorts Pods into assigned ones, pending ones of ours, and those of other schedulers.
+
+    `pending` is kept here for all to read: by uid, the Pods of ours that no Node is known
+    for, assumed ones among them, in the version the watch told last.
+    """
 
     def __init__(
         self,
@@ -25,13 +29,13 @@ class PodEvents:
         cache: Cache,
         queue: SchedulingQueue,
         bindings: BindingCycles,
+        pending: dict[str, PodInfo],
     ) -> None:
         self._scheduler_names = scheduler_names
         self._cache = cache
         self._queue = queue
         self._bindings = bindings
-        # Pods of ours that no Node is known for, in the version the watch told last.
-        self._pending: dict[str, PodInfo] = {}
+        self._pending = pending
 
     def upsert(self, pod: PodInfo, now: Now) -> None:
         """Take in a new or changed Pod."""

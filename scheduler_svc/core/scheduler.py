@@ -93,7 +93,8 @@ class Scheduler:
             initial_backoff_seconds=initial_backoff_seconds,
             max_backoff_seconds=max_backoff_seconds,
         )
-        failures = FailureHandler(self.queue)
+        pending: dict[str, PodInfo] = {}
+        failures = FailureHandler(self.queue, pending)
         self._bindings = BindingCycles(self.cache, self.queue, failures)
         self._cycles = {
             profile.scheduler_name: SchedulingCycle(
@@ -108,7 +109,7 @@ class Scheduler:
             for profile in profiles
         }
         self._pod_events = PodEvents(
-            frozenset(self._profiles), self.cache, self.queue, self._bindings
+            frozenset(self._profiles), self.cache, self.queue, self._bindings, pending
         )
 
     def handle(self, event: Event, now: Now) -> list[Effect]:
