@@ -6,9 +6,9 @@ environment for proxies on every call (a thread hop, 0.5 ms of CPU), no compress
 (CPU on both sides, inside a cluster), a time-out on every call, TCP keep-alive, no
 redirects.
 
-No retries, since only the caller knows whether repeating is right, with one
-exception: after a 401, which means that nothing was done, the credentials are read
-again and the call is made once more if they differ.
+No write is sent twice, since only the caller knows whether repeating is right, with
+one exception: after a 401, which means that nothing was done, the credentials are
+read again and the call is made once more if they differ.
 """
 
 import asyncio
@@ -26,8 +26,6 @@ from yarl import URL
 
 from kubeio.credentials import Credentials
 from kubeio.errors import (
-    ConnectionFailedError,
-    ConnectionLostError,
     KubeError,
     MalformedResponseError,
     RequestTimeoutError,
@@ -38,6 +36,7 @@ from kubeio.resources import describe_path
 from kubeio.response import TRANSPORT_ERROR_CODE, CallObserver, Response, ignore_call
 from kubeio.sockets import keepalive_socket
 from kubeio.stream import LineStream
+from kubeio.transport import never_repeat_writes, translate
 
 T = TypeVar("T")
 
@@ -322,7 +321,7 @@ class KubeClient:
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT_SECONDS, sock_read=idle),
             )
         except (aiohttp.ClientError, OSError) as error:
-            raise _translate(error, f"{method} {query}") from error
+            raise translate(error, f"{method} {query}") from error
 
     def _session(self, lane: Lane) -> aiohttp.ClientSession:
         session = self._sessions.get(lane)
@@ -334,6 +333,7 @@ class KubeClient:
                     socket_factory=keepalive_socket,
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                middlewares=(never_repeat_writes,),
                 headers={
                     "Accept": JSON,
                     "Accept-Encoding": "identity",
@@ -361,7 +361,7 @@ async def _read_all(answer: aiohttp.ClientResponse, request: str) -> bytes:
     try:
         return await answer.read()
     except (aiohttp.ClientError, OSError) as error:
-        raise _translate(error, request) from error
+        raise translate(error, request) from error
 
 
 async def _refusal(answer: aiohttp.ClientResponse, request: str) -> KubeError:
@@ -369,24 +369,6 @@ async def _refusal(answer: aiohttp.ClientResponse, request: str) -> KubeError:
     try:
         body = await answer.content.read(_REFUSAL_BYTES)
     except (aiohttp.ClientError, OSError) as error:
-        return _translate(error, request)
+        return translate(error, request)
     headers = Response(answer.status, answer.raw_headers, b"").headers
     return from_response(answer.status, headers, body, request=request)
-
-
-def _translate(error: aiohttp.ClientError | OSError, request: str) -> KubeError:
-    """Say in our terms what aiohttp reports."""
-    text = f"{request}: {shorten(str(error)) or type(error).__name__}"
-    match error:
-        case (
-            aiohttp.ClientConnectorError()
-            | aiohttp.ConnectionTimeoutError()
-            | aiohttp.ClientHttpProxyError()
-        ):
-            return ConnectionFailedError(text)
-        case TimeoutError():
-            return RequestTimeoutError(text)
-        case aiohttp.ClientResponseError():
-            return MalformedResponseError(text)
-        case _:
-            return ConnectionLostError(text)

@@ -147,6 +147,24 @@ async def test_connection_that_ends_inside_an_answer() -> None:
             await client.request("POST", "/x")
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+async def test_write_on_a_connection_that_dies_is_not_repeated(method: str) -> None:
+    seen: list[str] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append(request.method)
+        if request.method != "GET":
+            assert request.transport is not None
+            request.transport.close()
+        return web.Response()
+
+    async with client_of(handler) as client:
+        await client.request("GET", "/x", lane=Lane.LEASES)
+        with pytest.raises(ConnectionLostError):
+            await client.request(method, "/x", body=b"{}", lane=Lane.LEASES)
+    assert seen == ["GET", method]
+
+
 async def test_unauthorized_reads_the_credentials_again() -> None:
     tokens: list[str] = []
 

@@ -1,0 +1,52 @@
+"""aiohttp's errors in our terms, and a habit of it that writes must not have."""
+
+import aiohttp
+
+from kubeio.errors import (
+    ConnectionFailedError,
+    ConnectionLostError,
+    KubeError,
+    MalformedResponseError,
+    RequestTimeoutError,
+    shorten,
+)
+
+
+class _ConnectionDiedError(aiohttp.ClientError):
+    """Stands for errors after which aiohttp would repeat a PUT or DELETE."""
+
+
+async def never_repeat_writes(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep aiohttp from sending a PUT or DELETE twice when a used connection dies.
+
+    It counts them as idempotent; but a Lease's PUT that was carried out is a conflict
+    the second time. Only its callers know what to do.
+    """
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        if request.method in ("PUT", "DELETE"):
+            raise _ConnectionDiedError(str(error)) from error
+        raise
+
+
+def translate(error: aiohttp.ClientError | OSError, request: str) -> KubeError:
+    """Say in our terms what aiohttp reports."""
+    text = f"{request}: {shorten(str(error)) or type(error).__name__}"
+    match error:
+        case (
+            aiohttp.ClientConnectorError()
+            | aiohttp.ConnectionTimeoutError()
+            | aiohttp.ClientHttpProxyError()
+        ):
+            return ConnectionFailedError(text)
+        case TimeoutError():
+            return RequestTimeoutError(text)
+        case aiohttp.ClientResponseError():
+            return MalformedResponseError(text)
+        case _:
+            return ConnectionLostError(text)
