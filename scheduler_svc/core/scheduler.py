@@ -39,6 +39,7 @@ from scheduler_svc.core.events import (
 from scheduler_svc.core.failure import FailureHandler
 from scheduler_svc.core.framework.cluster_changes import NODE_ADD, NODE_DELETE, node_changes
 from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pod_events import PodEvents
 from scheduler_svc.core.pods import PodInfo
@@ -143,8 +144,10 @@ class Scheduler:
         for change in node_changes(old, node):
             self.queue.move_on_event(change, old, node, now)
 
-    def step(self, now: Now) -> list[Effect] | None:
+    def step(self, now: Now, stopwatch: Stopwatch | None = None) -> list[Effect] | None:
         """Make one attempt; None if no Pod is ready for one.
+
+        With a stopwatch the plugins' times are noted.
 
         Cost for a Pod of a known class: O(changed rows + N), about 60 µs at 5,000 Nodes.
         """
@@ -155,7 +158,7 @@ class Scheduler:
         if cycle is None or queued.pod.uid in self.cache:
             self.queue.done(queued.pod.uid)
             return []
-        return cycle.run(queued, now)
+        return cycle.run(queued, now, stopwatch)
 
     def expire(self, now: Now) -> list[Effect]:
         """Do what is due at `next_deadline`: backoffs that end, waits that take too long."""

@@ -16,6 +16,7 @@ from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis, Nod
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.select import select_row
+from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
 from scheduler_svc.core.status import Code, Status
@@ -50,7 +51,9 @@ class SchedulingCycle:
         self._decision_count = 0
         self.classes = ClassCache(profile, cache.columns)
 
-    def run(self, queued: QueuedPodInfo, now: Now) -> list[Effect]:
+    def run(
+        self, queued: QueuedPodInfo, now: Now, stopwatch: Stopwatch | None = None
+    ) -> list[Effect]:
         """Try to give a popped Pod a Node."""
         pod = queued.pod
         if pod.is_terminating:
@@ -61,7 +64,7 @@ class SchedulingCycle:
             return self._failures.reject(
                 queued, NO_NODES_TEXT, now, unschedulable_plugins=frozenset()
             )
-        evaluation = self.classes.evaluation(pod)
+        evaluation = self.classes.evaluation(pod, stopwatch)
         row = self._choose(evaluation, pod)
         if row is None:
             return self._fit_nowhere(queued, evaluation, now)

@@ -9,6 +9,7 @@ from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.framework.evaluation import Evaluation
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.profile import ClassKey, Profile
+from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.pods import PodInfo
 
 DEFAULT_MAX_BYTES: Final = 96 * 1024 * 1024
@@ -40,7 +41,7 @@ class ClassCache:
         self._resource_count = 0
         self._hit_count = self._miss_count = 0
 
-    def evaluation(self, pod: PodInfo) -> Evaluation:
+    def evaluation(self, pod: PodInfo, stopwatch: Stopwatch | None = None) -> Evaluation:
         """Give the evaluation of the Pod's class, up to date with the columns."""
         resource_count = len(self._columns.allocatable)
         if resource_count != self._resource_count:
@@ -51,11 +52,11 @@ class ClassCache:
         if evaluation is not None:
             self._hit_count += 1
             self._evaluations.move_to_end(key)
-            evaluation.refresh(self._columns)
+            evaluation.refresh(self._columns, stopwatch)
             return evaluation
         self._miss_count += 1
-        evaluation = Evaluation(prepare(self._profile, pod, self._columns))
-        evaluation.refresh(self._columns)
+        evaluation = Evaluation(prepare(self._profile, pod, self._columns, stopwatch))
+        evaluation.refresh(self._columns, stopwatch)
         self._evaluations[key] = evaluation
         # All evaluations have the length of the columns, so the newest is as large as any.
         while len(self._evaluations) * evaluation.size_bytes > self._max_bytes:

@@ -29,6 +29,7 @@ from scheduler_svc.core.framework.interface import (
     State,
 )
 from scheduler_svc.core.framework.prepared import PreparedClass
+from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
 from scheduler_svc.core.labels import BoolArray, Int32Array, Rows
 
 INFEASIBLE: Final = -1
@@ -54,9 +55,10 @@ class NormalizedShare:
         self._extremes: tuple[int, int] | None = None
         self.shares: Int32Array | int = 0
 
-    def score(self, view: NodeView, row_count: int) -> None:
+    def score(self, view: NodeView, row_count: int, stopwatch: Stopwatch | None) -> None:
         """Ask the plugin for the raw scores of `view`."""
-        scores = self.plugin.score(self.state, view)
+        plugin = self.plugin
+        scores = timed(stopwatch, "Score", plugin.name, plugin.score, self.state, view)
         first = int(scores[0])
         raw = first if self._raw is None else self._raw
         if isinstance(raw, int):
@@ -106,6 +108,7 @@ class Evaluation:
         "_spec_pass",
         "_spec_position",
         "_spec_scores",
+        "_stopwatch",
         "_usage_filters",
         "_usage_normalized",
         "_usage_position",
@@ -138,6 +141,7 @@ class Evaluation:
             if type(plugin).score_version is not ScorePlugin.score_version
         ]
         self._versions: list[Hashable] = []
+        self._stopwatch: Stopwatch | None = None
         self._spec_position = self._usage_position = -1
         self._spec_pass: BoolArray = np.zeros(0, dtype=np.bool_)
         self._base: Int32Array = np.zeros(0, dtype=np.int32)
@@ -151,8 +155,9 @@ class Evaluation:
         normalized = [s.shares for s in self._normalized if not isinstance(s.shares, int)]
         return sum(a.nbytes for a in arrays) + 3 * sum(s.nbytes for s in normalized)
 
-    def refresh(self, columns: NodeColumns) -> None:
+    def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:
         """Bring the totals up to date with the columns."""
+        self._stopwatch = stopwatch
         spec_rows = columns.spec_log.since(self._spec_position)
         usage_rows = columns.usage_log.since(self._usage_position)
         self._spec_position = columns.spec_log.position
@@ -197,29 +202,38 @@ class Evaluation:
         if self.prepared.node_names is not None:
             passing &= _rows_of(self.prepared.node_names, columns)[rows]
         for plugin, state in self._spec_filters:
-            mask = plugin.filter(state, view)
+            mask = timed(self._stopwatch, "Filter", plugin.name, plugin.filter, state, view)
             if mask is not None:
                 passing &= mask
         self._spec_pass[rows] = passing
-        self._base[rows] = _weighted(self._spec_scores, view, np.zeros(view.count, dtype=np.int32))
+        self._base[rows] = self._weighted(
+            self._spec_scores, view, np.zeros(view.count, dtype=np.int32)
+        )
         for share in self._normalized:
             if share.plugin.score_scope is Scope.SPEC:
-                share.score(view, columns.capacity)
+                share.score(view, columns.capacity, self._stopwatch)
 
     def _score_usage(self, columns: NodeColumns, rows: Rows) -> BoolArray:
         """Bring the sums without normalized plugins up to date; gives which rows are feasible."""
         view = NodeView(columns, rows)
         feasible = self._spec_pass[rows]
         for plugin, state in self._usage_filters:
-            mask = plugin.filter(state, view)
+            mask = timed(self._stopwatch, "Filter", plugin.name, plugin.filter, state, view)
             if mask is not None:
                 feasible = feasible & mask
-        plain = _weighted(self._usage_scores, view, self._base[rows].copy())
+        plain = self._weighted(self._usage_scores, view, self._base[rows].copy())
         self._plain[rows] = plain
         for share in self._usage_normalized:
-            share.score(view, columns.capacity)
+            share.score(view, columns.capacity, self._stopwatch)
         self.totals[rows] = np.where(feasible, plain + (self._constant or 0), INFEASIBLE)
         return feasible
+
+    def _weighted(self, scores: list[_Score], view: NodeView, total: Int32Array) -> Int32Array:
+        """Add weight times score of each plugin to `total`, which is written to."""
+        for plugin, state, weight in scores:
+            share = timed(self._stopwatch, "Score", plugin.name, plugin.score, state, view)
+            total += share if weight == 1 else share * weight
+        return total
 
     def _patch_usage(self, columns: NodeColumns, rows: Rows, *, raw_changed: bool) -> None:
         if self._constant is not None and not raw_changed and not self._usage_normalized:
@@ -250,14 +264,6 @@ class Evaluation:
 def _split_filters(filters: list[_Filter]) -> tuple[list[_Filter], list[_Filter]]:
     spec = [f for f in filters if f[0].filter_scope is Scope.SPEC]
     return spec, [f for f in filters if f[0].filter_scope is Scope.USAGE]
-
-
-def _weighted(scores: list[_Score], view: NodeView, total: Int32Array) -> Int32Array:
-    """Add weight times score of each plugin to `total`, which is written to."""
-    for plugin, state, weight in scores:
-        share = plugin.score(state, view)
-        total += share if weight == 1 else share * weight
-    return total
 
 
 def _rows_of(names: frozenset[str], columns: NodeColumns) -> BoolArray:

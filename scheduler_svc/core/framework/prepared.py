@@ -10,6 +10,7 @@ from typing import Final
 from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.framework.interface import FilterPlugin, ScorePlugin, State
 from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Code, Status
 
@@ -44,10 +45,12 @@ class PreparedClass:
         self.rejection: Status | None = None
 
 
-def prepare(profile: Profile, pod: PodInfo, columns: NodeColumns) -> PreparedClass:
+def prepare(
+    profile: Profile, pod: PodInfo, columns: NodeColumns, stopwatch: Stopwatch | None = None
+) -> PreparedClass:
     """Ask PreFilter, then PreScore, of the class that `pod` stands for."""
     prepared = PreparedClass(pod)
-    states = _run_pre_filter(profile, prepared, columns)
+    states = _run_pre_filter(profile, prepared, columns, stopwatch)
     if prepared.rejection is not None:
         return prepared
     for filter_plugin in profile.filter:
@@ -56,7 +59,8 @@ def prepare(profile: Profile, pod: PodInfo, columns: NodeColumns) -> PreparedCla
             prepared.filters.append((filter_plugin, state))
     score_states: dict[str, State] = {}
     for pre_score_plugin in profile.pre_score:
-        status, state = pre_score_plugin.pre_score(pod, columns)
+        method = pre_score_plugin.pre_score
+        status, state = timed(stopwatch, "PreScore", pre_score_plugin.name, method, pod, columns)
         score_states[pre_score_plugin.name] = _SKIPPED if status.code is Code.SKIP else state
     for score_plugin in profile.score:
         state = score_states.get(score_plugin.name)
@@ -67,12 +71,13 @@ def prepare(profile: Profile, pod: PodInfo, columns: NodeColumns) -> PreparedCla
 
 
 def _run_pre_filter(
-    profile: Profile, prepared: PreparedClass, columns: NodeColumns
+    profile: Profile, prepared: PreparedClass, columns: NodeColumns, stopwatch: Stopwatch | None
 ) -> dict[str, State]:
     states: dict[str, State] = {}
     restricting: list[str] = []
     for plugin in profile.pre_filter:
-        result = plugin.pre_filter(prepared.pod, columns)
+        method = plugin.pre_filter
+        result = timed(stopwatch, "PreFilter", plugin.name, method, prepared.pod, columns)
         code = result.status.code
         if code is Code.SKIP:
             states[plugin.name] = _SKIPPED
