@@ -24,6 +24,8 @@ from kubeio.login import KubeConfigError, Login, find_kubeconfig
 SERVICE_ACCOUNT_DIRECTORY: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 CHECK_INTERVAL_SECONDS: Final = 10.0
 EXPIRY_MARGIN_SECONDS: Final = 60.0
+READ_TIMEOUT_SECONDS: Final = 30.0
+"""For an exec plugin above all: requests wait for it."""
 _RETRY_SAME_LOGIN_SECONDS: Final = 1.0
 
 _logger = logging.getLogger(__name__)
@@ -154,25 +156,30 @@ class Credentials:
         return left.total_seconds() < EXPIRY_MARGIN_SECONDS
 
     async def _read(self) -> None:
-        self._last_read = self._clock()
+        # Stamps from before: a file that changes while it is read is read once more.
+        before = await asyncio.to_thread(_stamps_of, self._login.files)
         try:
-            login = await self._read_again()
-            stamps = await asyncio.to_thread(_stamps_of, login.files)
-            tls_changed = _tls_part(login) != _tls_part(self._login) or self._tls_files_differ(
-                stamps
-            )
-            context = make_client_context(login) if tls_changed else self.ssl_context
+            async with asyncio.timeout(READ_TIMEOUT_SECONDS):
+                login = await self._read_again()
+            stamps = await asyncio.to_thread(_stamps_of, login.files) | before
+            is_other_tls = _tls_part(login) != _tls_part(self._login)
+            is_other_tls = is_other_tls or self._tls_files_differ(stamps)
+            context = make_client_context(login) if is_other_tls else self.ssl_context
+        except TimeoutError:
+            self._complain(f"reading them took more than {READ_TIMEOUT_SECONDS:g} s")
         except KubeConfigError as error:
-            if str(error) != self._last_complaint:
-                self._last_complaint = str(error)
-                _logger.warning("Keeping the former credentials: %s", error)
-            return
-        self._last_complaint = ""
-        if tls_changed:
-            self.ssl_context = context
-            self.generation += 1
-        self._login = login
-        self._stamps = stamps
+            self._complain(str(error))
+        else:
+            self._last_complaint = ""
+            self._login, self._stamps, self.ssl_context = login, stamps, context
+            self.generation += is_other_tls
+        self._last_read = self._clock()
+
+    def _complain(self, why: str) -> None:
+        """Log why the former login stays in use, once for each reason."""
+        if why != self._last_complaint:
+            self._last_complaint = why
+            _logger.warning("Keeping the former credentials: %s", why)
 
     def _tls_files_differ(self, stamps: Mapping[str, object]) -> bool:
         login = self._login

@@ -17,7 +17,7 @@ class CallObserver(Protocol):
         Parameters
         ----------
         verb
-            HTTP method, or ``WATCH`` and ``LIST``.
+            HTTP method, or ``WATCH``.
         resource
             Plural name, with the subresource: ``pods/binding``.
         code

@@ -1,5 +1,6 @@
 """Credentials that change under way."""
 
+import asyncio
 import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -165,6 +166,39 @@ async def test_failed_reading_keeps_the_former_and_complains_once(
     assert caplog.text.count("half written") == 1
     clock.now += 1
     assert await credentials.refresh_after_unauthorized("Bearer one", 0)
+
+
+async def test_plugin_that_hangs_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("kubeio.credentials.READ_TIMEOUT_SECONDS", 0.01)
+
+    async def hang() -> Login:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    clock = Clock()
+    credentials = Credentials(plain("one"), hang, clock=clock)
+    clock.now += 1
+    assert not await credentials.refresh_after_unauthorized("Bearer one", 0)
+    assert "took more than 0.01 s" in caplog.text
+
+
+async def test_file_that_changes_while_it_is_read_is_read_again(tmp_path: Path) -> None:
+    clock, file = Clock(), tmp_path / "token"
+    file.write_text("1")
+
+    async def read() -> Login:
+        token = file.read_text()
+        file.write_text("123")  # rotated once more, just after the reading
+        return plain(token, file)
+
+    credentials = Credentials(plain("1", file), read, clock=clock)
+    file.write_text("12")
+    for expected in ("Bearer 12", "Bearer 123"):
+        clock.now += 10
+        await credentials.refresh_if_changed()
+        assert credentials.authorization == expected
 
 
 async def test_changed_ca_makes_a_new_context(tmp_path: Path) -> None:
