@@ -70,8 +70,10 @@ class NormalizedShare:
         self._raw = raw
 
     def reset(self) -> None:
-        """Forget all raw scores."""
+        """Forget all raw scores, and the arrays: the number of rows may have changed."""
         self._raw = None
+        self._extremes = None
+        self.shares = 0
 
     def normalize(self, feasible: BoolArray, rows: Rows) -> bool:
         """Bring `shares` up to date after `rows` changed; whether they changed elsewhere, too."""
@@ -84,6 +86,9 @@ class NormalizedShare:
             self.shares = int(self.plugin.normalize(one, value, value)[0]) * self.weight
             return not isinstance(before, int) or before != self.shares
         if not feasible.any():
+            # Nothing to compare with yet; as an array, so that it is looked at once there is.
+            self._extremes = None
+            self.shares = np.zeros(len(raw), dtype=np.int32)
             return False
         among = raw[feasible]
         extremes = (int(among.min()), int(among.max()))
