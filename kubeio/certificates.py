@@ -10,13 +10,14 @@ import logging
 import os
 import socket
 import ssl
-from pathlib import Path
 from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kubeio.stamps import file_stamps
 
 SELF_SIGNED_DAYS: Final = 3650
 """Nobody verifies it, so it need not be renewed while the process lives."""
@@ -50,9 +51,8 @@ class ServingCertificate:
         if (certificate_file is None) != (key_file is None):
             raise CertificateError("a certificate file needs a key file, and the other way round")
         self.context = _new_context()
-        self._certificate_file = certificate_file
-        self._key_file = key_file
-        self._stamps = self._read_stamps()
+        self._files = tuple(name for name in (certificate_file, key_file) if name)
+        self._stamps = file_stamps(self._files)
         if certificate_file is None:
             _load_from_memory(self.context, make_self_signed(names))
         else:
@@ -67,9 +67,7 @@ class ServingCertificate:
             Whether it was loaded. Files that do not match (yet) are left for the next
             call, and logged.
         """
-        if self._certificate_file is None:
-            return False
-        stamps = self._read_stamps()
+        stamps = file_stamps(self._files)
         if stamps == self._stamps:
             return False
         try:
@@ -81,33 +79,22 @@ class ServingCertificate:
             _logger.warning("Serving with the former certificate: %s", error)
             return False
         self._stamps = stamps
-        _logger.info("Loaded the serving certificate again: file=%s", self._certificate_file)
+        _logger.info("Loaded the serving certificate again: file=%s", self._files[0])
         return True
 
     def _load_files(self, context: ssl.SSLContext) -> None:
-        files = (str(self._certificate_file), str(self._key_file))
         try:
-            context.load_cert_chain(*files)
+            context.load_cert_chain(*self._files)
         except (OSError, ssl.SSLError) as error:
             raise CertificateError(
-                f"{files[0]}, {files[1]}: not a PEM certificate with its private key: {error}"
+                f"{', '.join(self._files)}: not a PEM certificate with its private key: {error}"
             ) from error
-
-    def _read_stamps(self) -> tuple[object, ...]:
-        stamps: list[object] = []
-        for name in (self._certificate_file, self._key_file):
-            try:
-                status = Path(name).stat() if name else None
-            except OSError:
-                status = None
-            stamps.append(status and (status.st_ino, status.st_size, status.st_mtime_ns))
-        return tuple(stamps)
 
 
 def make_self_signed(names: tuple[str, ...]) -> bytes:
     """Make a certificate for these names and addresses, and its key, in one PEM text."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
     now = datetime.datetime.now(datetime.UTC)
     certificate = (
         x509.CertificateBuilder()

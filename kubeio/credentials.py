@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from kubeio.login import KubeConfigError, Login, find_kubeconfig
+from kubeio.stamps import FileStamps, file_stamps
 
 SERVICE_ACCOUNT_DIRECTORY: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 CHECK_INTERVAL_SECONDS: Final = 10.0
@@ -60,7 +61,7 @@ class Credentials:
         self._clock = clock
         self._next_check = clock() + check_interval_seconds
         self._last_read = clock()
-        self._stamps = _stamps_of(login.files)
+        self._stamps = file_stamps(login.files)
         self._lock = asyncio.Lock()
         self._last_complaint = ""
         self.ssl_context = make_client_context(login)
@@ -146,7 +147,7 @@ class Credentials:
             return (used, generation) != (self.authorization, self.generation)
 
     def _files_are_unchanged(self) -> bool:
-        return _stamps_of(self._login.files) == self._stamps
+        return file_stamps(self._login.files) == self._stamps
 
     def _expires_soon(self) -> bool:
         end = self._login.expires_at
@@ -157,11 +158,11 @@ class Credentials:
 
     async def _read(self) -> None:
         # Stamps from before: a file that changes while it is read is read once more.
-        before = await asyncio.to_thread(_stamps_of, self._login.files)
+        before = await asyncio.to_thread(file_stamps, self._login.files)
         try:
             async with asyncio.timeout(READ_TIMEOUT_SECONDS):
                 login = await self._read_again()
-            stamps = await asyncio.to_thread(_stamps_of, login.files) | before
+            stamps = await asyncio.to_thread(file_stamps, login.files) | before
             is_other_tls = _tls_part(login) != _tls_part(self._login)
             is_other_tls = is_other_tls or self._tls_files_differ(stamps)
             context = make_client_context(login) if is_other_tls else self.ssl_context
@@ -181,7 +182,7 @@ class Credentials:
             self._last_complaint = why
             _logger.warning("Keeping the former credentials: %s", why)
 
-    def _tls_files_differ(self, stamps: Mapping[str, object]) -> bool:
+    def _tls_files_differ(self, stamps: FileStamps) -> bool:
         login = self._login
         names = (login.ca_file, login.certificate_file, login.key_file)
         return any(stamps.get(name) != self._stamps.get(name) for name in names if name)
@@ -253,19 +254,6 @@ def make_client_context(login: Login) -> ssl.SSLContext | None:
                 f"with its private key: {error}"
             ) from error
     return context
-
-
-def _stamps_of(files: tuple[str, ...]) -> dict[str, tuple[int, int, int] | None]:
-    """Inode, size and time of each file; a swapped symlink changes the inode."""
-    stamps: dict[str, tuple[int, int, int] | None] = {}
-    for name in files:
-        try:
-            status = Path(name).stat()
-        except OSError:
-            stamps[name] = None
-        else:
-            stamps[name] = (status.st_ino, status.st_size, status.st_mtime_ns)
-    return stamps
 
 
 def _tls_part(login: Login) -> tuple[object, ...]:
