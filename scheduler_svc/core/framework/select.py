@@ -11,11 +11,15 @@ from scheduler_svc.core.labels import Int32Array
 
 
 def select_row(totals: Int32Array, *, seed: int, uid: str) -> int | None:
-    """Give a row with the highest total, or None where no Node is feasible. O(N)."""
+    """Give a row with the highest total, or None where no Node is feasible. O(N).
+
+    Among equals it is the first one from a row on that seed and uid point to: listing
+    them all would cost more than the rest.
+    """
     highest = totals.max()
     if highest == INFEASIBLE:
         return None
-    best = (totals == highest).nonzero()[0]
-    if len(best) == 1:
-        return int(best[0])
-    return int(best[zlib.crc32(uid.encode(), seed) % len(best)])
+    is_best = totals == highest
+    start = zlib.crc32(uid.encode(), seed) % len(totals)
+    row = start + int(is_best[start:].argmax())
+    return row if is_best[row] else int(is_best.argmax())
