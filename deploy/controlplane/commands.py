@@ -157,8 +157,8 @@ def _take_over(lock: StateLock, directory: StateDirectory, reporter: Reporter) -
             )
         if holder is not None and holder.purpose == "up":
             reporter.step(f"ending `up`, process {holder.pid}, with {number.name}")
-            holder.send_signal(number)
-            holder.send_signal(signal.SIGCONT)
+            processes.send_signal(holder.process, number)
+            processes.send_signal(holder.process, signal.SIGCONT)
         if lock.acquire("down", timeout_seconds=timeout_seconds):
             return
     raise ControlPlaneError(f"another command works in {directory.path} and doesn't end")

@@ -9,14 +9,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from deploy.controlplane.processes import read_start_ticks
+from deploy.controlplane.processes import ProcessIdentity, read_start_ticks
 
 POLL_SECONDS = 0.1
 
@@ -29,19 +28,10 @@ class Holder:
     start_ticks: int
     purpose: str
 
-    def send_signal(self, number: signal.Signals) -> None:
-        """Signal the holder, unless it is gone or its pid is another's by now."""
-        try:
-            descriptor = os.pidfd_open(self.pid)
-        except ProcessLookupError:
-            return
-        try:
-            if read_start_ticks(self.pid) == self.start_ticks:
-                signal.pidfd_send_signal(descriptor, number)
-        except ProcessLookupError:
-            return
-        finally:
-            os.close(descriptor)
+    @property
+    def process(self) -> ProcessIdentity:
+        """The holder, to be signalled without hitting another that has its pid by now."""
+        return ProcessIdentity(self.pid, self.start_ticks, self.purpose)
 
 
 class StateLock:

@@ -36,6 +36,9 @@ class Supervisor:
 
     def find(self, name: str) -> ProcessIdentity | None:
         """Return the component's process, or None if it doesn't run."""
+        child = self._children.get(name)
+        if child is not None and child.poll() is None:
+            return ProcessIdentity(child.pid, processes.read_start_ticks(child.pid), name)
         self._reap(name)
         found = processes.find(self.directory.path, name)
         return found[-1] if found else None
@@ -132,7 +135,7 @@ class Supervisor:
             If it doesn't run.
         """
         process = self.find(name)
-        if process is None or not processes.send_signal(process, self.directory.path, number):
+        if process is None or not processes.send_signal(process, number):
             raise ControlPlaneError(f"{name} does not run")
 
     def _reap(self, name: str) -> None:

@@ -1,0 +1,60 @@
+"""Plain requests to a control plane's API server, and waiting for what they shall show."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import time
+from collections.abc import Callable
+from typing import Any
+
+from deploy.controlplane import ControlPlane
+
+TIMEOUT_SECONDS = 30.0
+POLL_SECONDS = 0.05
+
+
+def request(
+    plane: ControlPlane,
+    method: str,
+    path: str,
+    body: dict[str, Any] | None = None,
+    *,
+    token: str | None = None,
+) -> tuple[int, dict[str, Any]]:
+    """Send a request, as the administrator unless ``token`` is given ("" for nobody)."""
+    context = ssl.create_default_context(cafile=plane.ca_path)
+    host = plane.url.removeprefix("https://")
+    connection = http.client.HTTPSConnection(host, context=context, timeout=TIMEOUT_SECONDS)
+    headers = {"Content-Type": "application/json"}
+    if token != "":
+        headers["Authorization"] = f"Bearer {token or plane.token}"
+    try:
+        connection.request(method, path, json.dumps(body) if body else None, headers)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+def create(plane: ControlPlane, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """POST an object that has to be accepted; return it as it was stored."""
+    status, stored = request(plane, "POST", path, body)
+    assert status == 201, stored
+    return stored
+
+
+def read(plane: ControlPlane, path: str) -> dict[str, Any]:
+    """GET an object that has to be there."""
+    status, stored = request(plane, "GET", path)
+    assert status == 200, stored
+    return stored
+
+
+def wait_for(what: str, condition: Callable[[], object]) -> None:
+    """Wait until ``condition`` is true; fail after half a minute."""
+    deadline_seconds = time.monotonic() + TIMEOUT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline_seconds, f"not in time: {what}"
+        time.sleep(POLL_SECONDS)
