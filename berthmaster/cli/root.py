@@ -1,0 +1,70 @@
+"""``berthmaster``: the group of commands, and the only place that ends the process."""
+
+import importlib
+from typing import Final, NamedTuple
+
+import click
+
+from berthmaster import __version__
+
+PROGRAM: Final = "berthmaster"
+
+
+class _Subcommand(NamedTuple):
+    """Where a command is, and its line in the group's help, told without importing it."""
+
+    module: str
+    summary: str
+
+
+SUBCOMMANDS: Final = {
+    "scheduler": _Subcommand("berthmaster.cli.scheduler", "Run the scheduler."),
+    "version": _Subcommand("berthmaster.cli.version", "Show the versions of what runs."),
+    "completion": _Subcommand("berthmaster.cli.completion", "Print a shell's completion script."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when the command is called, completed or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands."""
+        del ctx
+        return list(SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None if there is none of that name."""
+        del ctx
+        if cmd_name not in SUBCOMMANDS:
+            return None
+        command = importlib.import_module(SUBCOMMANDS[cmd_name].module).command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{SUBCOMMANDS[cmd_name].module}.command is no command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their summaries."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in SUBCOMMANDS.items()])
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name=PROGRAM)
+def cli() -> None:
+    """Berthmaster, a Kubernetes scheduler: it gives every Pod its Node.
+
+    \b
+    Examples:
+      berthmaster scheduler --kubeconfig ~/.kube/config
+      berthmaster scheduler --config scheduler.yaml --write-config-to -
+      source <(berthmaster completion bash)
+    """
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    cli(prog_name=PROGRAM)

@@ -1,0 +1,109 @@
+"""``berthmaster scheduler``: flags in, a running scheduler out."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+import msgspec
+import uvloop
+import yaml
+
+from berthmaster import __version__
+from berthmaster.cli.grouped import GroupedCommand
+from berthmaster.cli.scheduler_flags import OPTIONS
+from kubeio.certificates import CertificateError
+from kubeio.login import KubeConfigError
+from kubeio.serving import ServingOptions
+from scheduler_svc.shell.app import ExitCode, ServingError, run_scheduler
+from scheduler_svc.shell.config import ConfigurationError, to_document
+from scheduler_svc.shell.logs import LogFormat, configure_logging
+from scheduler_svc.shell.options import (
+    LeaderElectionOptions,
+    SchedulerOptions,
+)
+from scheduler_svc.shell.profiles import ProfileError
+from scheduler_svc.shell.startup import UsageError, effective_configuration, plan_start
+
+
+@click.command(cls=GroupedCommand, params=list(OPTIONS))
+def command(write_config_to: str | None, **flags: Any) -> None:
+    """Schedule the Pods that name this scheduler in spec.schedulerName.
+
+    \b
+    Examples:
+      # beside kube-scheduler, with what kubectl uses
+      berthmaster scheduler
+      # one replica, another name, each step of each Pod in the log
+      berthmaster scheduler --scheduler-name gpu --leader-elect=false -v 3
+      # see what it would do, and change nothing
+      berthmaster scheduler --dry-run -v 2
+      # check a configuration file, and see all its defaults
+      berthmaster scheduler --config scheduler.yaml --write-config-to -
+
+    \b
+    Exit codes: 0 stopped in good order; 1 failed, or lost the Lease; 2 bad flags or files.
+    """
+    options = _read_options(flags)
+    try:
+        if write_config_to is not None:
+            _write_configuration(options, write_config_to)
+            return
+        plan = plan_start(options)
+        configure_logging(verbosity=options.verbosity, format_=options.log_format)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            code = runner.run(run_scheduler(plan))
+    except (ConfigurationError, ProfileError, UsageError) as error:
+        _fail(error, ExitCode.BAD_USAGE)
+    except (KubeConfigError, CertificateError) as error:
+        _fail(error, ExitCode.BAD_USAGE)
+    except ServingError as error:
+        _fail(error, ExitCode.FAILED)
+    raise SystemExit(code)
+
+
+def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
+    election = {
+        name: flags[f"leader_elect_{name}"] for name in ("resource_name", "resource_namespace")
+    } | {
+        f"{name}_seconds": flags[f"leader_elect_{name}"]
+        for name in ("lease_duration", "renew_deadline", "retry_period")
+    }
+    leader_elect = False if flags["no_leader_elect"] else flags["leader_elect"]
+    return SchedulerOptions(
+        version=__version__,
+        config_path=flags["config_path"],
+        kubeconfig=flags["kubeconfig"],
+        context=flags["context"],
+        scheduler_name=flags["scheduler_name"],
+        election=LeaderElectionOptions(leader_elect=leader_elect, **election),
+        dry_run=flags["dry_run"],
+        bind_timeout_seconds=flags["bind_timeout"],
+        bind_concurrency=flags["bind_concurrency"],
+        serving=ServingOptions(
+            bind_address=flags["bind_address"],
+            port=flags["secure_port"],
+            certificate_file=flags["tls_cert_file"],
+            key_file=flags["tls_private_key_file"],
+        ),
+        authorize=flags["authorization"] == "rbac",
+        verbosity=flags["verbosity"],
+        log_format=LogFormat(flags["log_format"]),
+    )
+
+
+def _write_configuration(options: SchedulerOptions, path: str) -> None:
+    document = to_document(effective_configuration(options))
+    text = yaml.safe_dump(msgspec.to_builtins(document), sort_keys=False)
+    if path == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--write-config-to {path}: {error.strerror or error}") from error
+
+
+def _fail(error: Exception, code: ExitCode) -> NoReturn:
+    click.echo(f"Error: {error}", err=True)
+    raise SystemExit(code)

@@ -1,0 +1,250 @@
+"""The scheduler process: what is started when, what ends it, and how.
+
+::
+
+    serve ─▶ list and watch ─▶ elect ─▶ schedule ─▶ SIGTERM: stop attempts, finish bindings,
+                                            │       give the Lease back, write events: exit 0
+                                            └─▶ Lease lost: exit 1, at once
+
+All tasks are children of one group: whichever fails ends the process. A standby lists and
+watches as the leader does, unless `delayCacheUntilActive` says that it shall wait.
+"""
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+import uuid
+from contextlib import AsyncExitStack
+from enum import IntEnum
+from typing import Final
+
+from kubeio.client import KubeClient
+from kubeio.credentials import Credentials
+from kubeio.writes import WritePool
+from scheduler_svc.core.errors import InvariantError
+from scheduler_svc.shell.assembly import Access, Hooks, Identity, assemble
+from scheduler_svc.shell.health import add_election_check, add_shutdown_check, add_watch_checks
+from scheduler_svc.shell.logs import fields
+from scheduler_svc.shell.metrics import ApiCallMetrics
+from scheduler_svc.shell.startup import StartPlan, log_server_version, log_start
+
+BINDINGS_DRAIN_SECONDS: Final = 5.0
+"""Bindings take milliseconds; one that takes longer than this must not keep the Lease."""
+WRITES_DRAIN_SECONDS: Final = 10.0
+"""A Pod has 30 s to end: what events are left by then is told by the counters."""
+GC_THRESHOLDS: Final = (50_000, 20, 50)
+"""Rarer than Python's own (700, 10, 10): what lives long here is frozen, the rest has no cycles."""
+
+_logger = logging.getLogger(__name__)
+
+
+class ExitCode(IntEnum):
+    """How the process ends."""
+
+    STOPPED = 0
+    FAILED = 1
+    BAD_USAGE = 2
+
+
+class ServingError(Exception):
+    """The server could not be started; the text says where and why."""
+
+
+async def run_scheduler(plan: StartPlan) -> ExitCode:
+    """Run until a signal or the loss of the Lease.
+
+    Raises
+    ------
+    KubeConfigError, CertificateError, ServingError
+        Where it cannot be started.
+    """
+    unique = uuid.uuid4()
+    identity = Identity(
+        holder=f"{socket.gethostname()}_{unique}", instance=unique.hex[:8], seed=unique.int >> 96
+    )
+    log_start(plan, identity.holder)
+    options = plan.options
+    credentials = await Credentials.load(
+        options.kubeconfig_for(plan.configuration), context=options.context
+    )
+    calls = ApiCallMetrics()
+    async with (
+        KubeClient(credentials, user_agent=plan.user_agent, observe_call=calls.observe) as client,
+        WritePool(credentials, user_agent=plan.user_agent, observe_call=calls.observe) as pool,
+    ):
+        access = Access(client=client, pool=pool, calls=calls)
+        return await SchedulerProcess(plan, identity, access).run()
+
+
+class SchedulerProcess:
+    """One run of a scheduler, from serving to the end."""
+
+    def __init__(self, plan: StartPlan, identity: Identity, access: Access) -> None:
+        self._plan = plan
+        self._access = access
+        self._is_stopping = False
+        self._is_listed = asyncio.Event()
+        self._is_leading = asyncio.Event()
+        self._ending: asyncio.Future[ExitCode] = asyncio.get_running_loop().create_future()
+        self._parts = assemble(
+            plan,
+            identity,
+            access,
+            Hooks(
+                may_attempt=self._may_attempt,
+                on_listed=self._note_listed,
+                on_leading=self._note_leading,
+                on_lost=self._note_lost,
+            ),
+        )
+        self._add_checks()
+
+    def _add_checks(self) -> None:
+        parts, election = self._parts, self._parts.writers.election
+        if election is not None:
+            add_election_check(
+                parts.server,
+                lease_name=election.name,
+                lease_duration_seconds=self._plan.configuration.leader_election.lease_duration_seconds,
+                renewal_age_seconds=lambda: election.renewal_age_seconds,
+            )
+        add_watch_checks(
+            parts.server,
+            parts.reflectors,
+            is_watching=lambda: not self._delays_views or self._is_leading.is_set(),
+        )
+        add_shutdown_check(parts.server, lambda: self._is_stopping)
+
+    async def run(self) -> ExitCode:
+        """Run it; give the exit code."""
+        parts = self._parts
+        async with AsyncExitStack() as stack:
+            await self._serve(stack)
+            for writer in (parts.writers.patcher, parts.writers.recorder, parts.writers.binder):
+                await stack.enter_async_context(writer)
+            try:
+                return await self._supervise()
+            except* InvariantError as errors:
+                _logger.critical(
+                    "The scheduler's state is not to be trusted any more: ending",
+                    exc_info=errors,
+                    extra=fields(story=parts.loop.story),
+                )
+        return ExitCode.FAILED
+
+    async def _serve(self, stack: AsyncExitStack) -> None:
+        serving = self._plan.options.serving
+        try:
+            await stack.enter_async_context(self._parts.server)
+        except OSError as error:
+            where = f"{serving.bind_address}:{serving.port}"
+            raise ServingError(f"cannot serve on {where}: {error.strerror or error}") from error
+        _logger.info(
+            "Serving securely",
+            extra=fields(address=serving.bind_address, port=self._parts.server.port),
+        )
+
+    async def _supervise(self) -> ExitCode:
+        parts = self._parts
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(work, name=name)
+                for name, work in (
+                    ("scheduling loop", parts.loop.run()),
+                    ("watches", self._watch()),
+                    ("election", self._elect()),
+                    ("loop lag", parts.lag.run()),
+                    ("server version", self._log_server_version()),
+                )
+            ]
+            self._catch_signals()
+            code = await self._ending
+            await (self._end_orderly() if code is ExitCode.STOPPED else self._end_at_once())
+            for task in tasks:
+                task.cancel()
+        return code
+
+    async def _log_server_version(self) -> None:
+        await self._is_listed.wait()
+        await log_server_version(self._access.client)
+
+    async def _watch(self) -> None:
+        if self._delays_views:
+            await self._is_leading.wait()
+        await self._parts.reflectors.run()
+
+    async def _elect(self) -> None:
+        """Compete for the Lease, knowing the cluster: who takes it must be able to act."""
+        if not self._delays_views:
+            await self._is_listed.wait()
+        election = self._parts.writers.election
+        if election is None:
+            self._note_leading()
+        else:
+            await election.run()
+
+    @property
+    def _delays_views(self) -> bool:
+        return self._plan.elects and self._plan.configuration.delay_cache_until_active
+
+    def _may_attempt(self) -> bool:
+        if self._is_stopping or not (self._is_listed.is_set() and self._is_leading.is_set()):
+            return False
+        election = self._parts.writers.election
+        return election is None or election.may_bind()
+
+    def _note_listed(self) -> None:
+        # Everything that was listed stays for long: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
+        _logger.info("Listed the cluster: ready to schedule")
+        self._is_listed.set()
+        self._parts.inbox.wake()
+
+    def _note_leading(self) -> None:
+        _logger.info("Leading: Pods are scheduled by this replica")
+        self._is_leading.set()
+        self._parts.inbox.wake()
+
+    def _note_lost(self) -> None:
+        _logger.error("Leaderelection lost: ending, so that the new leader acts alone")
+        self._end(ExitCode.FAILED)
+
+    def _end(self, code: ExitCode) -> None:
+        if not self._ending.done():
+            self._ending.set_result(code)
+
+    def _catch_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._stop, number)
+
+    def _stop(self, number: signal.Signals) -> None:
+        """End in good order; the same signal again ends at once."""
+        self._is_stopping = True
+        for caught in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().remove_signal_handler(caught)
+            signal.signal(caught, signal.SIG_DFL)
+        _logger.info("Stopping", extra=fields(signal=number.name))
+        self._end(ExitCode.STOPPED)
+
+    async def _end_orderly(self) -> None:
+        """Leave nothing half done, and the Lease to another replica as soon as may be."""
+        writers = self._parts.writers
+        await writers.binder.drain(BINDINGS_DRAIN_SECONDS)
+        if writers.election is not None:
+            await writers.election.release()
+        await asyncio.sleep(0)  # the loop takes in how the bindings ended
+        await asyncio.gather(
+            writers.recorder.drain(WRITES_DRAIN_SECONDS),
+            writers.patcher.drain(WRITES_DRAIN_SECONDS),
+        )
+        _logger.info("Stopped")
+
+    async def _end_at_once(self) -> None:
+        """Drop what has not been sent: it is the new leader's."""
+        writers = self._parts.writers
+        for writer in (writers.binder, writers.recorder, writers.patcher):
+            await writer.drain(0)

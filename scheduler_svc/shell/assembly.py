@@ -1,0 +1,207 @@
+"""Builds the parts of a scheduler and connects them; nothing is started here."""
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.process_collector import ProcessCollector
+
+from kubeio.access import KubeAuthorizer
+from kubeio.client import KubeClient
+from kubeio.serving import HttpsServer
+from kubeio.writes import WritePool
+from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
+from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.shell.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.binder import Binder, BindGuards
+from scheduler_svc.shell.binding_activity import BindingActivity
+from scheduler_svc.shell.concurrency import AdaptiveLimit
+from scheduler_svc.shell.condition_patcher import ConditionPatcher
+from scheduler_svc.shell.event_recorder import EventRecorder
+from scheduler_svc.shell.executor import Executor
+from scheduler_svc.shell.instruments import LoopCollector
+from scheduler_svc.shell.lease import LeaseElection
+from scheduler_svc.shell.loop import Inbox, SchedulingLoop
+from scheduler_svc.shell.metrics import (
+    ApiCallMetrics,
+    CoreMetrics,
+    LoopLag,
+    MetricSource,
+    ProcessMetrics,
+    WatchMetrics,
+    WriteMetrics,
+)
+from scheduler_svc.shell.reflectors import Reflectors
+from scheduler_svc.shell.startup import StartPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who this process is: `holder` on the Lease, `instance` in decision ids, `seed` of jitter."""
+
+    holder: str
+    instance: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """The ways to the API server, and the count of what goes over them."""
+
+    client: KubeClient
+    pool: WritePool
+    calls: ApiCallMetrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What the parts ask and tell the process that they are parts of."""
+
+    may_attempt: Callable[[], bool]
+    on_listed: Callable[[], None]
+    on_leading: Callable[[], None]
+    on_lost: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writers:
+    """Who carries out the effects; `election` is None where this replica leads without one."""
+
+    binder: Binder
+    patcher: ConditionPatcher
+    recorder: EventRecorder
+    election: LeaseElection | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """A scheduler, connected."""
+
+    scheduler: Scheduler
+    inbox: Inbox
+    loop: SchedulingLoop
+    reflectors: Reflectors
+    writers: Writers
+    lag: LoopLag
+    server: HttpsServer
+
+
+def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) -> Parts:
+    """Make all parts; call it in the event loop.
+
+    Raises
+    ------
+    CertificateError
+        Where the server cannot serve with the given files.
+    """
+    configuration = plan.configuration
+    scheduler = Scheduler(
+        plan.profiles,
+        instance=identity.instance,
+        initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
+        max_backoff_seconds=configuration.pod_max_backoff_seconds,
+    )
+    inbox = Inbox()
+    writers = _make_writers(plan, identity, access, hooks, scheduler, inbox)
+    attempts = AttemptMetrics(tuple(profile.scheduler_name for profile in plan.profiles))
+    executor = Executor(
+        binder=writers.binder,
+        patcher=writers.patcher,
+        recorder=writers.recorder,
+        report=inbox.put,
+        metrics=attempts,
+    )
+    reflectors = Reflectors(
+        access.client, put=inbox.put, on_listed=hooks.on_listed, seed=identity.seed
+    )
+    lag = LoopLag()
+    sources: tuple[MetricSource, ...] = (
+        attempts,
+        CoreMetrics(scheduler),
+        WatchMetrics(reflectors),
+        WriteMetrics(writers.binder, writers.patcher, writers.recorder),
+        access.calls,
+        lag,
+        ProcessMetrics(plan.options.version, writers.election),
+    )
+    return Parts(
+        scheduler=scheduler,
+        inbox=inbox,
+        loop=SchedulingLoop(scheduler, inbox, executor, may_attempt=hooks.may_attempt),
+        reflectors=reflectors,
+        writers=writers,
+        lag=lag,
+        server=_make_server(plan, access, sources),
+    )
+
+
+def _make_writers(
+    plan: StartPlan,
+    identity: Identity,
+    access: Access,
+    hooks: Hooks,
+    scheduler: Scheduler,
+    inbox: Inbox,
+) -> Writers:
+    options = plan.options
+    election = _make_election(plan, identity, access, hooks) if plan.elects else None
+    activity = BindingActivity()
+    patcher = ConditionPatcher(access.pool, activity=activity, dry_run=options.dry_run)
+    recorder = EventRecorder(
+        access.pool, hostname=socket.gethostname(), activity=activity, dry_run=options.dry_run
+    )
+    binder = Binder(
+        access.pool,
+        access.client,
+        guards=BindGuards(
+            may_bind=election.may_bind if election else lambda: True,
+            node_exists=partial(_has_node, scheduler.columns),
+            withdraw_condition=patcher.withdraw,
+        ),
+        report=inbox.put,
+        activity=activity,
+        limit=AdaptiveLimit(options.bind_concurrency),
+        bind_timeout_seconds=options.bind_timeout_seconds,
+        dry_run=options.dry_run,
+    )
+    return Writers(binder=binder, patcher=patcher, recorder=recorder, election=election)
+
+
+def _has_node(columns: NodeColumns, name: str) -> bool:
+    """Whether the Node exists: one that is gone keeps its row while Pods are left on it."""
+    row = columns.rows.get(name)
+    return row is not None and columns.infos[row] is not None
+
+
+def _make_election(
+    plan: StartPlan, identity: Identity, access: Access, hooks: Hooks
+) -> LeaseElection:
+    election = plan.configuration.leader_election
+    timing = ElectionTiming(
+        lease_duration_seconds=election.lease_duration_seconds,
+        renew_deadline_seconds=election.renew_deadline_seconds,
+        retry_period_seconds=election.retry_period_seconds,
+    )
+    return LeaseElection(
+        access.client,
+        LeaderElection(identity.holder, timing=timing),
+        namespace=election.resource_namespace,
+        name=election.resource_name,
+        on_leading=hooks.on_leading,
+        on_lost=hooks.on_lost,
+    )
+
+
+def _make_server(plan: StartPlan, access: Access, sources: tuple[MetricSource, ...]) -> HttpsServer:
+    registry = CollectorRegistry()
+    registry.register(LoopCollector(lambda: [m for source in sources for m in source.collect()]))
+    ProcessCollector(registry=registry)
+    return HttpsServer(
+        plan.options.serving,
+        registry=registry,
+        configz=plan.configz,
+        authorizer=KubeAuthorizer(access.client) if plan.options.authorize else None,
+    )

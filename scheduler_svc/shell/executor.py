@@ -1,0 +1,92 @@
+"""Hands each effect of the core to who carries it out, and notes it on the way."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar, assert_never
+
+from scheduler_svc.core.effects import (
+    BindPod,
+    Effect,
+    PatchPodCondition,
+    RecordEvent,
+    ReportAttempt,
+    ReportBound,
+    RunPreBind,
+)
+from scheduler_svc.core.events import BindFailed, Event, PreBindFinished
+from scheduler_svc.shell.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.journal import Journal
+
+E_contra = TypeVar("E_contra", contravariant=True)
+
+
+class Writer(Protocol[E_contra]):
+    """Carries out one kind of effect; `submit` never blocks."""
+
+    def submit(self, effect: E_contra, /) -> None:
+        """Begin, or queue."""
+
+
+class Executor:
+    """The `EffectSink` of the scheduling loop.
+
+    Parameters
+    ----------
+    report
+        Takes the outcomes that are known here.
+    """
+
+    def __init__(
+        self,
+        *,
+        binder: Writer[BindPod],
+        patcher: Writer[PatchPodCondition],
+        recorder: Writer[RecordEvent],
+        report: Callable[[Event], None],
+        metrics: AttemptMetrics,
+    ) -> None:
+        self._binder = binder
+        self._patcher = patcher
+        self._recorder = recorder
+        self._report = report
+        self._metrics = metrics
+        self._journal = Journal(metrics)
+
+    def handled(self, event: Event, effects: list[Effect]) -> None:
+        """Carry out what follows from an event."""
+        seconds = self._journal.bind_failed(event) if isinstance(event, BindFailed) else 0.0
+        if effects:
+            self._carry_out(effects, seconds)
+
+    def attempted(self, effects: list[Effect], seconds: float) -> None:
+        """Carry out what follows from an attempt; no effects: the Pod needed none."""
+        if effects:
+            self._metrics.attempted(seconds)
+            self._carry_out(effects, seconds)
+
+    def expired(self, effects: list[Effect]) -> None:
+        """Carry out what follows from time passing."""
+        self._carry_out(effects, 0.0)
+
+    def _carry_out(self, effects: list[Effect], seconds: float) -> None:
+        for effect in effects:
+            match effect:
+                case BindPod():
+                    self._journal.decided(effect)
+                    self._binder.submit(effect)
+                case ReportBound():
+                    self._journal.bound(effect)
+                case RecordEvent():
+                    self._recorder.submit(effect)
+                case PatchPodCondition():
+                    self._patcher.submit(effect)
+                case ReportAttempt():
+                    self._journal.attempt_failed(effect, seconds)
+                case RunPreBind():
+                    self._refuse(effect)
+                case _:
+                    assert_never(effect)
+
+    def _refuse(self, effect: RunPreBind) -> None:
+        """No plugin so far has work of its own to do before a Pod is bound."""
+        error = "this scheduler cannot carry out the plugin's work"
+        self._report(PreBindFinished(effect.pod.uid, effect.plugin, error))

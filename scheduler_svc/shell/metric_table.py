@@ -1,0 +1,260 @@
+"""Every metric, in one table: name, labels, buckets, help.
+
+Those that begin with ``scheduler_`` are kube-scheduler's, with its names, labels, buckets
+and texts, so that dashboards and alerts written for it work. Ours are ``berthmaster_``.
+
+Not here yet, for nothing measures it: the durations of extension points, plugins, hints
+and event handling; what belongs to preemption, volumes, devices and gangs.
+
+Source: pkg/scheduler/metrics/metrics.go and staging/src/k8s.io/component-base/metrics/
+prometheus/clientgo/leaderelection, v1.36.3.
+"""
+
+from typing import Final
+
+from scheduler_svc.shell.instruments import Definition, Kind, exponential_buckets
+
+ATTEMPTS: Final = Definition(
+    name="scheduler_schedule_attempts_total",
+    kind=Kind.COUNTER,
+    help="Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could "
+    "not be scheduled, while 'error' means an internal scheduler problem.",
+    labels=("result", "profile"),
+)
+ATTEMPT_SECONDS: Final = Definition(
+    name="scheduler_scheduling_attempt_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="Scheduling attempt latency in seconds (scheduling algorithm + binding)",
+    labels=("result", "profile"),
+    buckets=exponential_buckets(0.001, 2, 15),
+)
+ALGORITHM_SECONDS: Final = Definition(
+    name="scheduler_scheduling_algorithm_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="Scheduling algorithm latency in seconds",
+    buckets=exponential_buckets(0.001, 2, 15),
+)
+SLI_SECONDS: Final = Definition(
+    name="scheduler_pod_scheduling_sli_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="E2e latency for a pod being scheduled, from the time the pod enters the scheduling "
+    "queue and might involve multiple scheduling attempts.",
+    labels=("attempts",),
+    buckets=exponential_buckets(0.01, 2, 20),
+)
+ATTEMPTS_OF_POD: Final = Definition(
+    name="scheduler_pod_scheduling_attempts",
+    kind=Kind.HISTOGRAM,
+    help="Number of attempts to successfully schedule a pod.",
+    buckets=exponential_buckets(1, 2, 5),
+)
+AFTER_FLUSH: Final = Definition(
+    name="scheduler_pod_scheduled_after_flush_total",
+    kind=Kind.COUNTER,
+    help="Number of pods that were successfully scheduled after being flushed from "
+    "unschedulablePods due to timeout. This metric helps detect potential queueing hint "
+    "misconfigurations or event handling issues.",
+)
+PENDING_PODS: Final = Definition(
+    name="scheduler_pending_pods",
+    kind=Kind.GAUGE,
+    help="Number of pending pods, by the queue type. 'active' means number of pods in activeQ; "
+    "'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in "
+    "unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the "
+    "number of unschedulable pods that the scheduler never attempted to schedule because they "
+    "are gated.",
+    labels=("queue",),
+)
+INCOMING_PODS: Final = Definition(
+    name="scheduler_queue_incoming_pods_total",
+    kind=Kind.COUNTER,
+    help="Number of pods added to scheduling queues by event and queue type.",
+    labels=("queue", "event"),
+)
+INFLIGHT_EVENTS: Final = Definition(
+    name="scheduler_inflight_events",
+    kind=Kind.GAUGE,
+    help="Number of events currently tracked in the scheduling queue.",
+    labels=("event",),
+)
+UNSCHEDULABLE_PODS: Final = Definition(
+    name="scheduler_unschedulable_pods",
+    kind=Kind.GAUGE,
+    help="The number of unschedulable pods broken down by plugin name. A pod will increment the "
+    "gauge for all plugins that caused it to not schedule and so this metric have meaning only "
+    "when broken down by plugin.",
+    labels=("plugin", "profile"),
+)
+CACHE_SIZE: Final = Definition(
+    name="scheduler_cache_size",
+    kind=Kind.GAUGE,
+    help="Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
+    labels=("type",),
+)
+LEADER: Final = Definition(
+    name="leader_election_master_status",
+    kind=Kind.GAUGE,
+    help="Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, "
+    "1 indicates master. 'name' is the string used to identify the lease. Please make sure to "
+    "group by name.",
+    labels=("name",),
+)
+
+BUILD: Final = Definition(
+    name="berthmaster_build_info",
+    kind=Kind.GAUGE,
+    help="Always 1; the labels say what runs.",
+    labels=("version", "python_version"),
+)
+QUEUE_WAIT_SECONDS: Final = Definition(
+    name="berthmaster_queue_wait_seconds",
+    kind=Kind.HISTOGRAM,
+    help="How long a Pod that got a Node had waited in the queue before this attempt.",
+    labels=("profile",),
+    buckets=exponential_buckets(0.001, 2, 20),
+)
+CYCLE_SECONDS: Final = Definition(
+    name="berthmaster_scheduling_cycle_seconds",
+    kind=Kind.HISTOGRAM,
+    help="How long the decision of one attempt took, from the queue to the effects.",
+    buckets=exponential_buckets(0.00001, 2, 16),
+)
+BINDING_SECONDS: Final = Definition(
+    name="berthmaster_binding_cycle_seconds",
+    kind=Kind.HISTOGRAM,
+    help="From the decision to the outcome of the Binding: bound, or why not.",
+    labels=("result",),
+    buckets=exponential_buckets(0.001, 2, 16),
+)
+LOOP_LAG_SECONDS: Final = Definition(
+    name="berthmaster_loop_lag_seconds",
+    kind=Kind.HISTOGRAM,
+    help="How late a timer of the event loop fired: what renewals of the Lease wait for.",
+    buckets=exponential_buckets(0.0005, 2, 13),
+)
+CLASSES: Final = Definition(
+    name="berthmaster_pod_classes",
+    kind=Kind.GAUGE,
+    help="Kinds of Pods whose evaluation of all Nodes is kept.",
+)
+CLASS_BYTES: Final = Definition(
+    name="berthmaster_pod_classes_bytes",
+    kind=Kind.GAUGE,
+    help="Memory of the evaluations that are kept.",
+)
+HINTS: Final = Definition(
+    name="berthmaster_queueing_hints_total",
+    kind=Kind.COUNTER,
+    help="Queueing hints asked, by answer: Queue, QueueSkip, Error.",
+    labels=("plugin", "event", "hint"),
+)
+BINDINGS: Final = Definition(
+    name="berthmaster_bindings",
+    kind=Kind.GAUGE,
+    help="Pods between decision and outcome, by state: queued, in_flight.",
+    labels=("state",),
+)
+BIND_CONCURRENCY: Final = Definition(
+    name="berthmaster_bind_concurrency",
+    kind=Kind.GAUGE,
+    help="How many Bindings may be in flight at once; adapts to the API server.",
+)
+API_CALLS: Final = Definition(
+    name="berthmaster_api_calls_total",
+    kind=Kind.COUNTER,
+    help="Calls to the API server; the code is <error> where no answer came.",
+    labels=("verb", "resource", "code"),
+)
+API_CALL_SECONDS: Final = Definition(
+    name="berthmaster_api_call_seconds",
+    kind=Kind.HISTOGRAM,
+    help="From a call to the end of its answer (of the headers for WATCH).",
+    labels=("verb", "resource"),
+    buckets=exponential_buckets(0.001, 2, 15),
+)
+WATCHED_OBJECTS: Final = Definition(
+    name="berthmaster_watched_objects",
+    kind=Kind.GAUGE,
+    help="Objects in a view of the cluster.",
+    labels=("resource",),
+)
+WATCH_BYTE_AGE: Final = Definition(
+    name="berthmaster_watch_last_byte_age_seconds",
+    kind=Kind.GAUGE,
+    help="Since the API server last sent anything for a view; about a minute is healthy.",
+    labels=("resource",),
+)
+WATCH_EVENT_AGE: Final = Definition(
+    name="berthmaster_watch_last_event_age_seconds",
+    kind=Kind.GAUGE,
+    help="Since an object of a view last changed.",
+    labels=("resource",),
+)
+WATCH_EVENTS: Final = Definition(
+    name="berthmaster_watch_events_total",
+    kind=Kind.COUNTER,
+    help="Changes of objects that were told by a watch.",
+    labels=("resource",),
+)
+LISTS: Final = Definition(
+    name="berthmaster_watch_lists_total",
+    kind=Kind.COUNTER,
+    help="Lists begun, by reason: start, or why a view had to be made anew.",
+    labels=("resource", "reason"),
+)
+ENDINGS: Final = Definition(
+    name="berthmaster_watch_endings_total",
+    kind=Kind.COUNTER,
+    help="Lists and watches that ended, by reason; ended: as asked.",
+    labels=("resource", "reason"),
+)
+DECODE_FAILURES: Final = Definition(
+    name="berthmaster_undecodable_objects_total",
+    kind=Kind.COUNTER,
+    help="Objects that came and could not be read; the log names each once.",
+    labels=("resource",),
+)
+UNDECODABLE: Final = Definition(
+    name="berthmaster_undecodable_objects",
+    kind=Kind.GAUGE,
+    help="Objects whose newest state cannot be read: an older one is used, or none.",
+    labels=("resource",),
+)
+EVENTS_QUEUED: Final = Definition(
+    name="berthmaster_events_queued",
+    kind=Kind.GAUGE,
+    help="Kubernetes events that wait to be written.",
+)
+EVENTS_OLDEST: Final = Definition(
+    name="berthmaster_events_oldest_seconds",
+    kind=Kind.GAUGE,
+    help="How long the oldest of the Kubernetes events that are to be written has waited.",
+)
+EVENTS_WRITTEN: Final = Definition(
+    name="berthmaster_events_written_total",
+    kind=Kind.COUNTER,
+    help="Kubernetes events written, by what was written: created, series.",
+    labels=("kind",),
+)
+EVENTS_FOLDED: Final = Definition(
+    name="berthmaster_events_folded_total",
+    kind=Kind.COUNTER,
+    help="Kubernetes events that were taken up by another before it was written.",
+)
+EVENTS_DROPPED: Final = Definition(
+    name="berthmaster_events_dropped_total",
+    kind=Kind.COUNTER,
+    help="Kubernetes events that were never written, by reason.",
+    labels=("reason",),
+)
+CONDITIONS_WRITTEN: Final = Definition(
+    name="berthmaster_conditions_written_total",
+    kind=Kind.COUNTER,
+    help="PodScheduled conditions written.",
+)
+CONDITIONS_DROPPED: Final = Definition(
+    name="berthmaster_conditions_dropped_total",
+    kind=Kind.COUNTER,
+    help="PodScheduled conditions that were never written, by reason.",
+    labels=("reason",),
+)

@@ -1,0 +1,74 @@
+"""What the command line says about the process; the configuration file says the rest."""
+
+from typing import Final
+
+import msgspec
+
+from kubeio.serving import ServingOptions
+from scheduler_svc.shell.config import Configuration
+from scheduler_svc.shell.config.schema import LeaderElection
+from scheduler_svc.shell.logs import LogFormat
+
+DEFAULT_SCHEDULER_NAME: Final = "berthmaster"
+
+
+class LeaderElectionOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Flags that overrule the file's `leaderElection`; None: not given."""
+
+    leader_elect: bool | None = None
+    lease_duration_seconds: float | None = None
+    renew_deadline_seconds: float | None = None
+    retry_period_seconds: float | None = None
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+
+    def overrule(self, election: LeaderElection) -> LeaderElection:
+        """Give the file's values with the flags' in their place."""
+        given = {
+            name: value
+            for name in self.__struct_fields__
+            if (value := getattr(self, name)) is not None
+        }
+        return msgspec.structs.replace(election, **given)
+
+
+class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How the process runs.
+
+    Attributes
+    ----------
+    version
+        Of the program, for logs and the User-Agent.
+    config_path
+        The KubeSchedulerConfiguration; "" for the defaults.
+    kubeconfig, context
+        None: found as kubectl does, else the Pod's ServiceAccount.
+    scheduler_name
+        What the profile `default-scheduler` of a file is served as.
+    dry_run
+        Decide and log, and write nothing to the cluster; there is no election.
+    bind_timeout_seconds
+        For the POST of one Binding.
+    bind_concurrency
+        How many Bindings at once to begin with; it adapts.
+    authorize
+        Whether readers of metrics and configuration are asked who they are.
+    """
+
+    version: str
+    config_path: str = ""
+    kubeconfig: str | None = None
+    context: str | None = None
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME
+    election: LeaderElectionOptions = LeaderElectionOptions()
+    dry_run: bool = False
+    bind_timeout_seconds: float = 30.0
+    bind_concurrency: int = 32
+    serving: ServingOptions = ServingOptions()
+    authorize: bool = True
+    verbosity: int = 0
+    log_format: LogFormat = LogFormat.TEXT
+
+    def kubeconfig_for(self, configuration: Configuration) -> str | None:
+        """Give the kubeconfig: the flag's, else the file's; None to look for one."""
+        return self.kubeconfig or configuration.client_connection.kubeconfig or None

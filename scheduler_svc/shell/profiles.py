@@ -1,0 +1,150 @@
+"""From the configured profiles to the core's: plugins are made with their arguments.
+
+A point of the configuration is upstream's. Where a plugin of ours prepares at PreFilter or
+PreScore what upstream's computes Node by Node, it gets that point in addition.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from scheduler_svc.core.framework.interface import Plugin, PreFilterPlugin, PreScorePlugin
+from scheduler_svc.core.framework.profile import Profile as CoreProfile
+from scheduler_svc.core.framework.resource_scoring import (
+    LeastAllocated,
+    MostAllocated,
+    RequestedToCapacityRatio,
+    ResourceWeights,
+    ScoringStrategy,
+    ShapePoint,
+)
+from scheduler_svc.core.registry import IN_TREE, Factory, PluginArguments
+from scheduler_svc.shell.config import (
+    Configuration,
+    EnabledPlugin,
+    ExtensionPoint,
+    Profile,
+    RawArguments,
+)
+from scheduler_svc.shell.config.arguments import (
+    ArgumentsStruct,
+    NodeAffinityArgs,
+    NodeResourcesBalancedAllocationArgs,
+    NodeResourcesFitArgs,
+    ResourceSpec,
+)
+from scheduler_svc.shell.config.arguments import ScoringStrategy as StrategyArguments
+from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
+
+_NO_ARGUMENTS: Final[PluginArguments] = MappingProxyType({})
+
+_PREPARING: Final[tuple[tuple[ExtensionPoint, ExtensionPoint, type[Plugin]], ...]] = (
+    (ExtensionPoint.PRE_FILTER, ExtensionPoint.FILTER, PreFilterPlugin),
+    (ExtensionPoint.PRE_SCORE, ExtensionPoint.SCORE, PreScorePlugin),
+)
+
+
+class ProfileError(ValueError):
+    """Profiles that cannot run; one line for each reason."""
+
+
+class Profiles(NamedTuple):
+    """What the scheduler is made of, and the enabled plugins that there are none of yet."""
+
+    profiles: tuple[CoreProfile, ...]
+    not_implemented: tuple[str, ...]
+
+
+def make_profiles(
+    configuration: Configuration, registry: Mapping[str, Factory] = IN_TREE
+) -> Profiles:
+    """Make the profiles of a configuration.
+
+    Raises
+    ------
+    ProfileError
+        Where a plugin is to judge Nodes but may not look at the Pod first, which it needs.
+    """
+    mistakes: list[str] = []
+    missing: dict[str, None] = {}
+    profiles = []
+    for profile in configuration.profiles:
+        plugins = _make_plugins(profile, registry)
+        missing.update(dict.fromkeys(n for n in profile.plugin_names if n not in plugins))
+        points = _place(profile, plugins)
+        mistakes += _unprepared(profile.scheduler_name, points)
+        scored = profile.points[ExtensionPoint.SCORE]
+        weights = {plugin.name: plugin.weight for plugin in scored}
+        if not mistakes:
+            profiles.append(CoreProfile(profile.scheduler_name, points, weights))
+    if mistakes:
+        raise ProfileError("\n".join(mistakes))
+    return Profiles(tuple(profiles), tuple(missing))
+
+
+def _make_plugins(profile: Profile, registry: Mapping[str, Factory]) -> dict[str, Plugin]:
+    return {
+        name: registry[name](**_constructor_arguments(profile.args.get(name)))
+        for name in profile.plugin_names
+        if name in registry
+    }
+
+
+def _place(profile: Profile, plugins: Mapping[str, Plugin]) -> dict[str, Sequence[Plugin]]:
+    """Put the plugins at the points, in order; at those that prepare, ours besides."""
+
+    def at(enabled: Sequence[EnabledPlugin]) -> list[Plugin]:
+        return [plugins[plugin.name] for plugin in enabled if plugin.name in plugins]
+
+    points = {point: at(enabled) for point, enabled in profile.points.items()}
+    for preparing, judging, contract in _PREPARING:
+        points[preparing] += [
+            plugin
+            for plugin in points[judging]
+            if isinstance(plugin, contract)
+            and preparing not in IN_TREE_POINTS.get(plugin.name, frozenset())
+            and plugin not in points[preparing]
+        ]
+    return {point.value: placed for point, placed in points.items()}
+
+
+def _unprepared(scheduler_name: str, points: Mapping[str, Sequence[Plugin]]) -> list[str]:
+    return [
+        f"profile {scheduler_name}: {plugin.name} is enabled at {judging} but disabled at "
+        f"{preparing}, without which it cannot judge; enable or disable both"
+        for preparing, judging, contract in _PREPARING
+        for plugin in points[judging]
+        if isinstance(plugin, contract) and plugin not in points[preparing]
+    ]
+
+
+def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> PluginArguments:
+    """Give the keyword arguments of a plugin's constructor."""
+    result: dict[str, Any] = {}
+    match arguments:
+        case NodeResourcesFitArgs():
+            result["strategy"] = _strategy(arguments.scoring_strategy)
+            result["ignored_resources"] = frozenset(arguments.ignored_resources)
+            result["ignored_resource_groups"] = frozenset(arguments.ignored_resource_groups)
+        case NodeResourcesBalancedAllocationArgs():
+            result["resources"] = _weights(arguments.resources)
+        case NodeAffinityArgs():
+            result["added_affinity"] = arguments.added_affinity
+        case _:
+            return _NO_ARGUMENTS
+    return result
+
+
+def _strategy(arguments: StrategyArguments) -> ScoringStrategy:
+    weights = _weights(arguments.resources)
+    if arguments.type == "MostAllocated":
+        return MostAllocated(weights)
+    if arguments.type == "RequestedToCapacityRatio" and arguments.requested_to_capacity_ratio:
+        shape = arguments.requested_to_capacity_ratio.shape
+        points = [ShapePoint(point.utilization, point.score) for point in shape]
+        return RequestedToCapacityRatio(points, weights)
+    return LeastAllocated(weights)
+
+
+def _weights(resources: Sequence[ResourceSpec]) -> ResourceWeights:
+    return tuple((resource.name, resource.weight or 1) for resource in resources)

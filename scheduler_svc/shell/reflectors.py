@@ -1,0 +1,83 @@
+"""The views of the cluster: one reflector for each resource, all feeding the core's inbox."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from kubeio.changes import Listed, ReflectorEvent
+from kubeio.reflector import Reflector
+from kubeio.source import ReflectorClient
+from scheduler_svc.core.events import Event
+from scheduler_svc.shell.clock import read_monotonic_seconds
+from scheduler_svc.shell.decode import (
+    View,
+    namespace_view,
+    node_view,
+    pod_view,
+    priority_class_view,
+)
+
+MAX_SILENCE_SECONDS: Final = 120.0
+"""A healthy watch has a bookmark about once a minute; a view that is older is not relied on."""
+
+
+class Reflectors:
+    """Lists and watches Nodes, Pods, Namespaces and PriorityClasses.
+
+    Parameters
+    ----------
+    put
+        Takes the events, in each resource's order.
+    on_listed
+        Called when the last of the first lists is complete.
+    seed
+        Of the jitter; each process its own.
+    """
+
+    def __init__(
+        self,
+        client: ReflectorClient,
+        *,
+        put: Callable[[Event], None],
+        on_listed: Callable[[], None],
+        seed: int,
+    ) -> None:
+        self._put = put
+        self._on_listed = on_listed
+        self._was_listed = False
+        views: Mapping[str, View[Any]] = {
+            "nodes": node_view(),
+            "pods": pod_view(),
+            "namespaces": namespace_view(),
+            "priorityclasses": priority_class_view(),
+        }
+        self.by_resource: Mapping[str, Reflector[Any]] = {
+            name: Reflector(
+                client,
+                view.query,
+                partial(self._deliver, view),
+                seed=seed + number,
+                clock=read_monotonic_seconds,
+            )
+            for number, (name, view) in enumerate(views.items())
+        }
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether every resource has been listed once: before, the cluster is not known."""
+        return all(r.statistics.listed for r in self.by_resource.values())
+
+    async def run(self) -> None:
+        """Keep the views until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for name, reflector in self.by_resource.items():
+                group.create_task(reflector.run(), name=f"reflector {name}")
+
+    def _deliver(self, view: View[Any], change: ReflectorEvent[Any]) -> None:
+        event = view.to_event(change)
+        if event is not None:
+            self._put(event)
+        elif isinstance(change, Listed) and not self._was_listed and self.is_listed:
+            self._was_listed = True
+            self._on_listed()

@@ -1,0 +1,157 @@
+"""What is settled before the process talks to anybody: configuration, profiles, election."""
+
+import logging
+import platform
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kubeio.client import KubeClient
+from kubeio.errors import KubeError
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.shell.config import (
+    Configuration,
+    ConfigurationError,
+    default_configuration,
+    fields_without_effect,
+    leader_election_mistakes,
+    load_configuration,
+    rename_for_live,
+    to_document,
+)
+from scheduler_svc.shell.logs import fields
+from scheduler_svc.shell.options import SchedulerOptions
+from scheduler_svc.shell.profiles import make_profiles
+
+_COMMAND_LINE: Final = "the command line"
+_MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
+
+_logger = logging.getLogger(__name__)
+
+
+class UsageError(Exception):
+    """What the user asked for cannot be done; the text says what to change."""
+
+
+class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is needed to start.
+
+    Attributes
+    ----------
+    not_implemented
+        Enabled plugins that there are none of yet.
+    """
+
+    options: SchedulerOptions
+    configuration: Configuration
+    profiles: tuple[Profile, ...]
+    not_implemented: tuple[str, ...]
+
+    @property
+    def elects(self) -> bool:
+        """Whether replicas elect a leader; a dry run writes nothing, so it takes no Lease."""
+        return self.configuration.leader_election.leader_elect and not self.options.dry_run
+
+    @property
+    def user_agent(self) -> str:
+        """How the API server's audit log names us."""
+        machine = _MACHINES.get(platform.machine(), platform.machine())
+        system = platform.system().lower()
+        return f"berthmaster/{self.options.version} ({system}/{machine}) scheduler"
+
+    def configz(self) -> dict[str, Any]:
+        """Give what ``/configz`` shows: the configuration in effect, in kube-scheduler's form."""
+        return {"componentconfig": to_document(self.configuration)}
+
+
+def plan_start(options: SchedulerOptions) -> StartPlan:
+    """Read the configuration, let flags overrule it, make the plugins.
+
+    Raises
+    ------
+    ConfigurationError, ProfileError
+        With every mistake.
+    UsageError
+        Where the file cannot be read.
+    """
+    configuration = effective_configuration(options)
+    profiles, not_implemented = make_profiles(configuration)
+    return StartPlan(
+        options=options,
+        configuration=configuration,
+        profiles=profiles,
+        not_implemented=not_implemented,
+    )
+
+
+def effective_configuration(options: SchedulerOptions) -> Configuration:
+    """Give the configuration with flags and the live scheduler's rules applied."""
+    configuration = _load(options.config_path)
+    election = options.election.overrule(configuration.leader_election)
+    if mistakes := leader_election_mistakes(election, source=_COMMAND_LINE):
+        raise ConfigurationError(mistakes)
+    configuration = msgspec.structs.replace(configuration, leader_election=election)
+    return rename_for_live(configuration, options.scheduler_name)
+
+
+def _load(path: str) -> Configuration:
+    if not path:
+        return default_configuration()
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"--config {path}: {error.strerror or error}") from error
+    return load_configuration(text, path=path, known_plugins={})
+
+
+def log_start(plan: StartPlan, identity: str) -> None:
+    """Tell what starts, and what of the configuration may surprise."""
+    configuration = plan.configuration
+    _logger.info(
+        "Starting Berthmaster",
+        extra=fields(
+            version=plan.options.version,
+            python=platform.python_version(),
+            identity=identity,
+            config=configuration.path or "defaults",
+            profiles=",".join(profile.scheduler_name for profile in plan.profiles),
+            leader_election=plan.elects,
+        ),
+    )
+    for notice in configuration.notices:
+        _logger.warning("The configuration says: %s", notice)
+    if unused := fields_without_effect(configuration):
+        _logger.warning("Fields without effect: %s", "; ".join(unused))
+    if plan.not_implemented:
+        _logger.warning(
+            "Plugins are enabled that are not implemented yet: Pods that need them are placed "
+            "as if they did not",
+            extra=fields(plugins=",".join(plan.not_implemented)),
+        )
+    if configuration.extenders:
+        _logger.warning("Extenders are not implemented yet: none of them is asked")
+    if plan.options.dry_run:
+        _logger.info("Dry run: nothing is written to the cluster, and there is no election")
+
+
+class _ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
+    git_version: str
+    platform: str = ""
+
+
+async def log_server_version(client: KubeClient) -> None:
+    """Tell which API server this is; a server that does not say is no reason not to go on."""
+    try:
+        version = await client.get_json("/version", _ServerVersion)
+    except KubeError as error:
+        _logger.warning("Cannot read the API server's version: %s", error)
+        return
+    _logger.info(
+        "Kubernetes API server",
+        extra=fields(
+            version=version.git_version,
+            platform=version.platform,
+            url=client.credentials.server_url,
+        ),
+    )
