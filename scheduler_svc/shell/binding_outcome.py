@@ -69,17 +69,17 @@ def judge_error(error: KubeError) -> Judgement:
             return Judgement(Verdict.RETRY, text)
 
 
-class _Metadata(msgspec.Struct, rename="camel", gc=False):
+class _Metadata(msgspec.Struct, rename="camel", frozen=True):
     uid: str = ""
     deletion_timestamp: str | None = None
 
 
-class _Spec(msgspec.Struct, rename="camel", gc=False):
+class _Spec(msgspec.Struct, rename="camel", frozen=True):
     node_name: str = ""
-    scheduling_gates: list[msgspec.Raw] | None = None
+    scheduling_gates: tuple[msgspec.Raw, ...] | None = None
 
 
-class PodState(msgspec.Struct, gc=False):
+class PodState(msgspec.Struct, frozen=True):
     """As much of a Pod as tells what became of a Binding."""
 
     metadata: _Metadata = _Metadata()
