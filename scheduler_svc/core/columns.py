@@ -12,7 +12,6 @@ Two change logs tell which rows have a new specification or new usage, so that a
 cached evaluation brings up to date only those.
 """
 
-from collections.abc import Iterable
 from typing import Final, TypeVar
 
 import numpy as np
@@ -209,9 +208,14 @@ class NodeColumns:
                     column.set(row, info.labels.get(key))
         return column
 
-    def is_offered_everywhere(self, rows: Iterable[int]) -> bool:
+    def is_offered_everywhere(self, rows: tuple[int, ...]) -> bool:
         """Whether every live Node offers some of each resource."""
-        return all(self._offering_counts[row] == self.node_count for row in rows)
+        counts, node_count = self._offering_counts, self.node_count
+        # A loop: twice as fast as all() for so few.
+        for row in rows:  # noqa: SIM110
+            if counts[row] != node_count:
+                return False
+        return True
 
     def _taint_code(self, taints: tuple[Taint, ...]) -> int:
         code = self._taint_code_of.get(taints)

@@ -28,81 +28,23 @@ from scheduler_svc.core.framework.interface import (
     ScorePlugin,
     State,
 )
+from scheduler_svc.core.framework.normalized_share import NormalizedShare
 from scheduler_svc.core.framework.prepared import PreparedClass
 from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
-from scheduler_svc.core.labels import BoolArray, Int32Array, Rows
+from scheduler_svc.core.labels import BoolArray, Rows
 
 INFEASIBLE: Final = -1
 _EVERY_ROW: Final = slice(None)
-_BLOCK: Final = 8192
+# Temporary arrays of a block stay in the processor's cache and below malloc's threshold for
+# pages of their own: 355 µs for 5,000 Nodes, against 495 µs with 8,192 rows at once.
+_BLOCK: Final = 2048
 
 _Filter = tuple[FilterPlugin, State]
 _Score = tuple[ScorePlugin, State, int]
 
 
-class NormalizedShare:
-    """One normalized plugin's raw scores over all rows, and what they add to each total.
-
-    While all raw scores are equal there is no array of them: `shares` is one number, and
-    nothing but a different raw score can move it.
-    """
-
-    __slots__ = ("_extremes", "_raw", "plugin", "shares", "state", "weight")
-
-    def __init__(self, plugin: NormalizedScorePlugin, state: State, weight: int) -> None:
-        self.plugin, self.state, self.weight = plugin, state, weight
-        self._raw: Int64Array | int | None = None
-        self._extremes: tuple[int, int] | None = None
-        self.shares: Int32Array | int = 0
-
-    def score(self, view: NodeView, row_count: int, stopwatch: Stopwatch | None) -> None:
-        """Ask the plugin for the raw scores of `view`."""
-        plugin = self.plugin
-        scores = timed(stopwatch, "Score", plugin.name, plugin.score, self.state, view)
-        first = int(scores[0])
-        raw = first if self._raw is None else self._raw
-        if isinstance(raw, int):
-            if (scores == raw).all():
-                self._raw = raw
-                return
-            raw = np.full(row_count, raw, dtype=np.int64)
-        raw[view.rows] = scores
-        self._raw = raw
-
-    def reset(self) -> None:
-        """Forget all raw scores, and the arrays: the number of rows may have changed."""
-        self._raw = None
-        self._extremes = None
-        self.shares = 0
-
-    def normalize(self, feasible: BoolArray, rows: Rows) -> bool:
-        """Bring `shares` up to date after `rows` changed; whether they changed elsewhere, too."""
-        raw = self._raw
-        if raw is None or isinstance(raw, int):
-            value = raw or 0
-            self._extremes = (value, value)
-            before = self.shares
-            one = np.array([value], dtype=np.int64)
-            self.shares = int(self.plugin.normalize(one, value, value)[0]) * self.weight
-            return not isinstance(before, int) or before != self.shares
-        if not feasible.any():
-            # Nothing to compare with yet; as an array, so that it is looked at once there is.
-            self._extremes = None
-            self.shares = np.zeros(len(raw), dtype=np.int32)
-            return False
-        among = raw[feasible]
-        extremes = (int(among.min()), int(among.max()))
-        if extremes == self._extremes and not isinstance(self.shares, int):
-            self.shares[rows] = self.plugin.normalize(raw[rows], *extremes) * self.weight
-            return False
-        self._extremes = extremes
-        shares = self.plugin.normalize(raw, *extremes) * self.weight
-        self.shares = shares.astype(np.int32)
-        return True
-
-
 class Evaluation:
-    """Totals of one class over all Nodes: int32 `(N,)`, `INFEASIBLE` where it may not run."""
+    """Totals of one class over all Nodes: int64 `(N,)`, `INFEASIBLE` where it may not run."""
 
     __slots__ = (
         "_base",
@@ -138,8 +80,6 @@ class Evaluation:
         self._usage_normalized = [
             share for share in self._normalized if share.plugin.score_scope is Scope.USAGE
         ]
-        # What normalized plugins add to every total, while none of them tells Nodes apart.
-        self._constant: int | None = None
         self._versioned = [
             (plugin, state)
             for plugin, state, _ in prepared.scores
@@ -149,16 +89,19 @@ class Evaluation:
         self._stopwatch: Stopwatch | None = None
         self._spec_position = self._usage_position = -1
         self._spec_pass: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._base: Int32Array = np.zeros(0, dtype=np.int32)
-        self._plain: Int32Array = np.zeros(0, dtype=np.int32)
-        self.totals: Int32Array = np.zeros(0, dtype=np.int32)
+        # What the plugins of scope SPEC add to the totals, normalized ones left out.
+        self._base: Int64Array = np.zeros(0, dtype=np.int64)
+        # All but the normalized plugins' shares; None while these are `_constant`.
+        self._plain: Int64Array | None = None
+        self._constant = 0
+        self.totals: Int64Array = np.zeros(0, dtype=np.int64)
 
     @property
     def size_bytes(self) -> int:
-        """The memory its arrays take; normalized plugins that tell Nodes apart take more."""
-        arrays = [self._spec_pass, self._base, self._plain, self.totals]
-        normalized = [s.shares for s in self._normalized if not isinstance(s.shares, int)]
-        return sum(a.nbytes for a in arrays) + 3 * sum(s.nbytes for s in normalized)
+        """The memory its arrays take."""
+        plain = 0 if self._plain is None else self._plain.nbytes
+        arrays = self._spec_pass.nbytes + self._base.nbytes + self.totals.nbytes + plain
+        return arrays + sum(share.size_bytes for share in self._normalized)
 
     def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:
         """Bring the totals up to date with the columns."""
@@ -189,17 +132,21 @@ class Evaluation:
         self._versions = self._current_versions(columns)
         capacity = columns.capacity
         self._spec_pass = np.zeros(capacity, dtype=np.bool_)
-        self._base = np.zeros(capacity, dtype=np.int32)
-        self._plain = np.zeros(capacity, dtype=np.int32)
-        self.totals = np.full(capacity, INFEASIBLE, dtype=np.int32)
+        self._base = np.zeros(capacity, dtype=np.int64)
+        self._plain = np.zeros(capacity, dtype=np.int64)
+        self.totals = np.full(capacity, INFEASIBLE, dtype=np.int64)
         for share in self._normalized:
             share.reset()
-        # In blocks, whose temporary arrays stay in the processor's cache.
         for start in range(0, len(columns.infos), _BLOCK):
             rows = slice(start, min(start + _BLOCK, len(columns.infos)))
             self._patch_spec(columns, rows)
-            self._score_usage(columns, rows)
-        self._normalize(slice(0, len(columns.infos)), everywhere=True)
+            feasible, plain = self._score_usage(columns, rows)
+            self._plain[rows] = plain
+            self.totals[rows] = np.where(feasible, 0, INFEASIBLE)
+        self._add_normalized(self._plain, slice(0, len(columns.infos)), extremes_moved=True)
+        if not columns.infos:
+            # The first Node makes all the difference to a plugin that compares.
+            self._spec_position = -1
 
     def _patch_spec(self, columns: NodeColumns, rows: Rows) -> None:
         view = NodeView(columns, rows)
@@ -211,29 +158,27 @@ class Evaluation:
             if mask is not None:
                 passing &= mask
         self._spec_pass[rows] = passing
-        self._base[rows] = self._weighted(
-            self._spec_scores, view, np.zeros(view.count, dtype=np.int32)
-        )
+        nothing = np.zeros(view.count, dtype=np.int64)
+        self._base[rows] = self._weighted(self._spec_scores, view, nothing)
         for share in self._normalized:
             if share.plugin.score_scope is Scope.SPEC:
                 share.score(view, columns.capacity, self._stopwatch)
 
-    def _score_usage(self, columns: NodeColumns, rows: Rows) -> BoolArray:
-        """Bring the sums without normalized plugins up to date; gives which rows are feasible."""
+    def _score_usage(self, columns: NodeColumns, rows: Rows) -> tuple[BoolArray, Int64Array]:
+        """Give which of the rows are feasible, and their sums without normalized plugins."""
         view = NodeView(columns, rows)
         feasible = self._spec_pass[rows]
         for plugin, state in self._usage_filters:
             mask = timed(self._stopwatch, "Filter", plugin.name, plugin.filter, state, view)
             if mask is not None:
                 feasible = feasible & mask
-        plain = self._weighted(self._usage_scores, view, self._base[rows].copy())
-        self._plain[rows] = plain
         for share in self._usage_normalized:
             share.score(view, columns.capacity, self._stopwatch)
-        self.totals[rows] = np.where(feasible, plain + (self._constant or 0), INFEASIBLE)
-        return feasible
+        # A copy: of a slice there would be only a view.
+        base = self._base[rows].copy() if isinstance(rows, slice) else self._base[rows]
+        return feasible, self._weighted(self._usage_scores, view, base)
 
-    def _weighted(self, scores: list[_Score], view: NodeView, total: Int32Array) -> Int32Array:
+    def _weighted(self, scores: list[_Score], view: NodeView, total: Int64Array) -> Int64Array:
         """Add weight times score of each plugin to `total`, which is written to."""
         for plugin, state, weight in scores:
             share = timed(self._stopwatch, "Score", plugin.name, plugin.score, state, view)
@@ -241,29 +186,36 @@ class Evaluation:
         return total
 
     def _patch_usage(self, columns: NodeColumns, rows: Rows, *, raw_changed: bool) -> None:
-        if self._constant is not None and not raw_changed and not self._usage_normalized:
-            self._score_usage(columns, rows)
-            return
-        was_feasible = self.totals[rows] != INFEASIBLE
-        feasible = self._score_usage(columns, rows)
-        moved = raw_changed or bool(self._usage_normalized)
-        self._normalize(rows, everywhere=moved or not np.array_equal(feasible, was_feasible))
+        feasible, plain = self._score_usage(columns, rows)
+        if self._plain is None:
+            if raw_changed and not all(share.is_constant for share in self._normalized):
+                # A plugin has come to tell Nodes apart, which takes the sums of all rows.
+                self._evaluate(columns)
+            else:
+                self.totals[rows] = np.where(feasible, plain + self._constant, INFEASIBLE)
+        else:
+            self._plain[rows] = plain
+            was_feasible = self.totals[rows] != INFEASIBLE
+            self.totals[rows] = np.where(feasible, 0, INFEASIBLE)
+            moved = raw_changed or bool(self._usage_normalized)
+            moved = moved or not np.array_equal(feasible, was_feasible)
+            self._add_normalized(self._plain, rows, extremes_moved=moved)
 
-    def _normalize(self, rows: Rows, *, everywhere: bool) -> None:
-        """Add the normalized plugins' shares; `everywhere` looks whether the extremes moved."""
+    def _add_normalized(self, plain: Int64Array, rows: Rows, *, extremes_moved: bool) -> None:
+        """Make totals of sums and normalized shares; looks at extremes that may have moved."""
         feasible = self.totals != INFEASIBLE
-        if everywhere:
+        if extremes_moved:
             changes = [share.normalize(feasible, rows) for share in self._normalized]
             if any(changes):
                 rows = _EVERY_ROW
-        total = self._plain[rows]
-        constant: int | None = 0
+        total = plain[rows]
         for share in self._normalized:
             total = total + (share.shares if isinstance(share.shares, int) else share.shares[rows])
-            if constant is not None:
-                constant = constant + share.shares if isinstance(share.shares, int) else None
-        self._constant = constant
         self.totals[rows] = np.where(feasible[rows], total, INFEASIBLE)
+        constants = [share.shares for share in self._normalized if isinstance(share.shares, int)]
+        is_constant = len(constants) == len(self._normalized) and not self._usage_normalized
+        self._constant = sum(constants) if is_constant else 0
+        self._plain = None if is_constant else plain
 
 
 def _split_filters(filters: list[_Filter]) -> tuple[list[_Filter], list[_Filter]]:

@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from scheduler_svc.core.columns import (
     CPU_ROW,
@@ -52,6 +51,7 @@ class ScoredResources(msgspec.Struct, frozen=True):
     numbers: tuple[int, ...]
     amounts: Int64Array
     weights: tuple[int, ...]
+    weight_sum: int
 
     @classmethod
     def of(
@@ -84,6 +84,7 @@ class ScoredResources(msgspec.Struct, frozen=True):
             numbers=tuple(numbers),
             amounts=np.array([[amount] for _, amount, _ in chosen], dtype=np.int64).reshape(-1, 1),
             weights=tuple(weight for _, _, weight in chosen),
+            weight_sum=sum(weight for _, _, weight in chosen) or 1,
         )
 
     @property
@@ -147,7 +148,7 @@ class RequestedToCapacityRatio(ScoringStrategy):
         requested = allocatable - nodes.free[state.rows] + state.amounts
         np.minimum(requested, allocatable, out=requested)
         scores = self._scores[percent(requested, nodes, state.rows)] * (allocatable > 0)
-        weights = np.maximum(_weighted_sum(state, scores > 0), 1)
+        weights = np.maximum(_weighted_sum(state, (scores > 0).astype(np.int64)), 1)
         rounded: Int64Array = (2 * _weighted_sum(state, scores) + weights) // (2 * weights)
         return rounded
 
@@ -175,16 +176,18 @@ def broken_line(shape: Sequence[ShapePoint], utilization: int) -> int:
 def _weighted_mean(state: ScoredResources, scores: Int64Array, nodes: NodeView) -> Int64Array:
     mean: Int64Array
     if nodes.columns.is_offered_everywhere(state.numbers):
-        mean = _weighted_sum(state, scores) // max(sum(state.weights), 1)
+        mean = _weighted_sum(state, scores) // state.weight_sum
     else:
         # A resource that is not offered scores 0 already; its weight must not count either.
-        offered = nodes.allocatable[state.rows] > 0
+        offered = (nodes.allocatable[state.rows] > 0).astype(np.int64)
         mean = _weighted_sum(state, scores) // np.maximum(_weighted_sum(state, offered), 1)
     return mean
 
 
-def _weighted_sum(state: ScoredResources, values: npt.NDArray[np.int64 | np.bool_]) -> Int64Array:
-    total = np.zeros(values.shape[1], dtype=np.int64)
-    for weight, row in zip(state.weights, values, strict=True):
+def _weighted_sum(state: ScoredResources, values: Int64Array) -> Int64Array:
+    if not state.weights:
+        return np.zeros(values.shape[1], dtype=np.int64)
+    total: Int64Array = values[0] * state.weights[0]
+    for weight, row in zip(state.weights[1:], values[1:], strict=True):
         total += row if weight == 1 else row * weight
     return total

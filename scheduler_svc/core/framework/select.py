@@ -6,20 +6,19 @@ v1.36.3); here they are decided by the seed and the Pod's uid.
 
 import zlib
 
+from scheduler_svc.core.columns import Int64Array
 from scheduler_svc.core.framework.evaluation import INFEASIBLE
-from scheduler_svc.core.labels import Int32Array
 
 
-def select_row(totals: Int32Array, *, seed: int, uid: str) -> int | None:
+def select_row(totals: Int64Array, *, seed: int, uid: str) -> int | None:
     """Give a row with the highest total, or None where no Node is feasible. O(N).
 
     Among equals it is the first one from a row on that seed and uid point to: listing
     them all would cost more than the rest.
     """
-    highest = totals.max()
-    if highest == INFEASIBLE:
-        return None
-    is_best = totals == highest
     start = zlib.crc32(uid.encode(), seed) % len(totals)
-    row = start + int(is_best[start:].argmax())
-    return row if is_best[row] else int(is_best.argmax())
+    row = start + int(totals[start:].argmax())
+    if start:
+        earlier = int(totals[:start].argmax())
+        row = earlier if totals[earlier] > totals[row] else row
+    return None if totals[row] == INFEASIBLE else row

@@ -98,7 +98,11 @@ class NodeResourcesFit(
 
     def filter(self, state: FitState, nodes: NodeView) -> BoolArray:
         """Pass Nodes with room for every need and for one Pod more."""
-        fits: BoolArray = np.logical_and.reduce(nodes.free[state.rows] >= state.amounts, axis=0)
+        has_room = nodes.free[state.rows] >= state.amounts
+        # A few rows: cheaper one by one than as a reduction.
+        fits: BoolArray = has_room[0]
+        for row in has_room[1:]:
+            fits &= row
         return fits
 
     def rejections(self, state: FitState, nodes: NodeView) -> Sequence[Rejection]:
