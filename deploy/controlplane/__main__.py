@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupts.raise_on_termination()
     try:
         return _run(options, reporter)
-    except ControlPlaneError as error:
+    except (ControlPlaneError, OSError) as error:
         reporter.end_progress()
         sys.stdout.flush()
         sys.stderr.write(f"error: {error}\n")

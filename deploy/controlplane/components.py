@@ -114,6 +114,7 @@ def _etcd(record: Record, directory: StateDirectory) -> Component:
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
         f"--initial-cluster=berthmaster-local={peer}",
+        "--quota-backend-bytes=8589934592",  # the default of 2 GiB is too little for 50,000 Pods
         "--unsafe-no-fsync",  # the data needn't outlive a power failure
         "--log-level=warn",
     )
