@@ -57,8 +57,14 @@ def encode_binding(effect: BindPod) -> bytes:
     annotations = _Annotations(
         effect.decision_id,
         str(effect.attempt),
-        str(round(effect.decided_at_seconds * _NANOSECONDS)),
-        str(round(effect.queue_wait_seconds * _NANOSECONDS)),
+        str(_to_nanoseconds(effect.decided_at_seconds)),
+        str(_to_nanoseconds(effect.queue_wait_seconds)),
     )
     metadata = _Metadata(pod.name, pod.namespace, pod.uid, annotations)
     return _encode(_Binding(metadata, _Target(effect.node_name)))
+
+
+def _to_nanoseconds(seconds: float) -> int:
+    """Convert without the error of multiplying Unix time, which is 256 ns as a float."""
+    whole_seconds = int(seconds)
+    return whole_seconds * _NANOSECONDS + round((seconds - whole_seconds) * _NANOSECONDS)
