@@ -28,6 +28,7 @@ from scheduler_svc.shell.assembly import Access, Hooks, Identity, assemble
 from scheduler_svc.shell.health import add_election_check, add_shutdown_check, add_watch_checks
 from scheduler_svc.shell.logs import fields
 from scheduler_svc.shell.metrics import ApiCallMetrics
+from scheduler_svc.shell.rate_limit import LimitedWritePool, TokenBucket
 from scheduler_svc.shell.startup import StartPlan, log_server_version, log_start
 
 BINDINGS_DRAIN_SECONDS: Final = 5.0
@@ -70,12 +71,37 @@ async def run_scheduler(plan: StartPlan) -> ExitCode:
         options.kubeconfig_for(plan.configuration), context=options.context
     )
     calls = ApiCallMetrics()
-    async with (
-        KubeClient(credentials, user_agent=plan.user_agent, observe_call=calls.observe) as client,
-        WritePool(credentials, user_agent=plan.user_agent, observe_call=calls.observe) as pool,
-    ):
-        access = Access(client=client, pool=pool, calls=calls)
+    async with AsyncExitStack() as stack:
+        client = KubeClient(credentials, user_agent=plan.user_agent, observe_call=calls.observe)
+        pools = [
+            await stack.enter_async_context(pool) for pool in _make_pools(plan, credentials, calls)
+        ]
+        access = Access(
+            client=await stack.enter_async_context(client),
+            pool=pools[0],
+            events=pools[-1],
+            calls=calls,
+        )
         return await SchedulerProcess(plan, identity, access).run()
+
+
+def _make_pools(
+    plan: StartPlan, credentials: Credentials, calls: ApiCallMetrics
+) -> list[WritePool]:
+    """Make one pool for all writes; where requests are limited, another for Events."""
+    connection = plan.configuration.client_connection
+    per_second = connection.requests_per_second
+    if per_second is None:
+        return [WritePool(credentials, user_agent=plan.user_agent, observe_call=calls.observe)]
+    return [
+        LimitedWritePool(
+            credentials,
+            user_agent=plan.user_agent,
+            observe_call=calls.observe,
+            bucket=TokenBucket(per_second, connection.burst),
+        )
+        for _ in range(2)
+    ]
 
 
 class SchedulerProcess:
@@ -118,20 +144,34 @@ class SchedulerProcess:
         add_shutdown_check(parts.server, lambda: self._is_stopping)
 
     async def run(self) -> ExitCode:
-        """Run it; give the exit code."""
-        parts = self._parts
+        """Run it; give the exit code.
+
+        Raises
+        ------
+        ServingError
+            Where the server cannot be started.
+        """
         async with AsyncExitStack() as stack:
             await self._serve(stack)
-            for writer in (parts.writers.patcher, parts.writers.recorder, parts.writers.binder):
-                await stack.enter_async_context(writer)
-            try:
+            return await self._run_parts()
+
+    async def _run_parts(self) -> ExitCode:
+        writers, inbox = self._parts.writers, self._parts.inbox
+        try:
+            async with writers.patcher, writers.recorder, writers.binder:
                 return await self._supervise()
-            except* InvariantError as errors:
-                _logger.critical(
-                    "The scheduler's state is not to be trusted any more: ending",
-                    exc_info=errors,
-                    extra=fields(story=parts.loop.story),
-                )
+        except* InvariantError as errors:
+            _logger.critical(
+                "The scheduler's state is not to be trusted any more: ending",
+                exc_info=errors,
+                extra=fields(story=inbox.story),
+            )
+        except* Exception as errors:  # whatever it is, another replica goes on
+            _logger.critical(
+                "A part of the scheduler has failed: ending",
+                exc_info=errors,
+                extra=fields(story=inbox.story),
+            )
         return ExitCode.FAILED
 
     async def _serve(self, stack: AsyncExitStack) -> None:
@@ -202,12 +242,12 @@ class SchedulerProcess:
         gc.set_threshold(*GC_THRESHOLDS)
         _logger.info("Listed the cluster: ready to schedule")
         self._is_listed.set()
-        self._parts.inbox.wake()
+        self._parts.inbox.ring()
 
     def _note_leading(self) -> None:
         _logger.info("Leading: Pods are scheduled by this replica")
         self._is_leading.set()
-        self._parts.inbox.wake()
+        self._parts.inbox.ring()
 
     def _note_lost(self) -> None:
         _logger.error("Leaderelection lost: ending, so that the new leader acts alone")
@@ -236,7 +276,7 @@ class SchedulerProcess:
         await writers.binder.drain(BINDINGS_DRAIN_SECONDS)
         if writers.election is not None:
             await writers.election.release()
-        await asyncio.sleep(0)  # the loop takes in how the bindings ended
+        self._parts.loop.take_all_events()
         await asyncio.gather(
             writers.recorder.drain(WRITES_DRAIN_SECONDS),
             writers.patcher.drain(WRITES_DRAIN_SECONDS),

@@ -22,9 +22,10 @@ from scheduler_svc.shell.concurrency import AdaptiveLimit
 from scheduler_svc.shell.condition_patcher import ConditionPatcher
 from scheduler_svc.shell.event_recorder import EventRecorder
 from scheduler_svc.shell.executor import Executor
+from scheduler_svc.shell.inbox import Inbox
 from scheduler_svc.shell.instruments import LoopCollector
 from scheduler_svc.shell.lease import LeaseElection
-from scheduler_svc.shell.loop import Inbox, SchedulingLoop
+from scheduler_svc.shell.loop import SchedulingLoop
 from scheduler_svc.shell.metrics import (
     ApiCallMetrics,
     CoreMetrics,
@@ -34,6 +35,7 @@ from scheduler_svc.shell.metrics import (
     WatchMetrics,
     WriteMetrics,
 )
+from scheduler_svc.shell.plugin_metrics import PluginMetrics
 from scheduler_svc.shell.reflectors import Reflectors
 from scheduler_svc.shell.startup import StartPlan
 
@@ -49,10 +51,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The ways to the API server, and the count of what goes over them."""
+    """The ways to the API server, and the count of what goes over them.
+
+    `events` is the pool for Events, so that a limit of requests is not used up by them.
+    """
 
     client: KubeClient
     pool: WritePool
+    events: WritePool
     calls: ApiCallMetrics
 
 
@@ -107,12 +113,14 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     inbox = Inbox()
     writers = _make_writers(plan, identity, access, hooks, scheduler, inbox)
     attempts = AttemptMetrics(tuple(profile.scheduler_name for profile in plan.profiles))
+    plugins = PluginMetrics()
     executor = Executor(
         binder=writers.binder,
         patcher=writers.patcher,
         recorder=writers.recorder,
         report=inbox.put,
-        metrics=attempts,
+        attempt_metrics=attempts,
+        plugin_metrics=plugins,
     )
     reflectors = Reflectors(
         access.client, put=inbox.put, on_listed=hooks.on_listed, seed=identity.seed
@@ -120,6 +128,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     lag = LoopLag()
     sources: tuple[MetricSource, ...] = (
         attempts,
+        plugins,
         CoreMetrics(scheduler),
         WatchMetrics(reflectors),
         WriteMetrics(writers.binder, writers.patcher, writers.recorder),
@@ -151,7 +160,7 @@ def _make_writers(
     activity = BindingActivity()
     patcher = ConditionPatcher(access.pool, activity=activity, dry_run=options.dry_run)
     recorder = EventRecorder(
-        access.pool, hostname=socket.gethostname(), activity=activity, dry_run=options.dry_run
+        access.events, hostname=socket.gethostname(), activity=activity, dry_run=options.dry_run
     )
     binder = Binder(
         access.pool,

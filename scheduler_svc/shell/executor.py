@@ -13,8 +13,10 @@ from scheduler_svc.core.effects import (
     RunPreBind,
 )
 from scheduler_svc.core.events import BindFailed, Event, PreBindFinished
+from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal
+from scheduler_svc.shell.plugin_metrics import PluginMetrics
 
 E_contra = TypeVar("E_contra", contravariant=True)
 
@@ -27,7 +29,7 @@ class Writer(Protocol[E_contra]):
 
 
 class Executor:
-    """The `EffectSink` of the scheduling loop.
+    """Carries out what the core asks for.
 
     Parameters
     ----------
@@ -42,14 +44,20 @@ class Executor:
         patcher: Writer[PatchPodCondition],
         recorder: Writer[RecordEvent],
         report: Callable[[Event], None],
-        metrics: AttemptMetrics,
+        attempt_metrics: AttemptMetrics,
+        plugin_metrics: PluginMetrics,
     ) -> None:
         self._binder = binder
         self._patcher = patcher
         self._recorder = recorder
         self._report = report
-        self._metrics = metrics
-        self._journal = Journal(metrics)
+        self._attempt_metrics = attempt_metrics
+        self._plugin_metrics = plugin_metrics
+        self._journal = Journal(attempt_metrics)
+
+    def stopwatch(self) -> Stopwatch | None:
+        """Give what is to measure the plugins in the next attempt; None for most."""
+        return self._plugin_metrics.stopwatch()
 
     def handled(self, event: Event, effects: list[Effect]) -> None:
         """Carry out what follows from an event."""
@@ -60,7 +68,8 @@ class Executor:
     def attempted(self, effects: list[Effect], seconds: float) -> None:
         """Carry out what follows from an attempt; no effects: the Pod needed none."""
         if effects:
-            self._metrics.attempted(seconds)
+            self._attempt_metrics.attempted(seconds)
+            self._plugin_metrics.attempted(_profile_of(effects))
             self._carry_out(effects, seconds)
 
     def expired(self, effects: list[Effect]) -> None:
@@ -90,3 +99,11 @@ class Executor:
         """No plugin so far has work of its own to do before a Pod is bound."""
         error = "this scheduler cannot carry out the plugin's work"
         self._report(PreBindFinished(effect.pod.uid, effect.plugin, error))
+
+
+def _profile_of(effects: list[Effect]) -> str:
+    """Give the profile of an attempt: all its effects that name one name the same."""
+    for effect in effects:
+        if isinstance(effect, BindPod | RecordEvent | ReportAttempt):
+            return effect.scheduler_name
+    return ""

@@ -12,7 +12,7 @@ from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.clock import read_monotonic_seconds
-from scheduler_svc.shell.logs import V2, V3, V4, fields
+from scheduler_svc.shell.logs import V2, V3, fields
 
 _logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Journal:
                 "Attempting to schedule pod",
                 extra=fields(pod=pod, uid=uid, attempt=effect.attempt),
             )
-            _logger.log(V4, "Assumed pod", extra=fields(pod=pod, uid=uid, node=node))
+            _logger.log(V3, "Assumed pod", extra=fields(pod=pod, uid=uid, node=node))
             _logger.log(
                 V3,
                 "Attempting to bind pod to node",

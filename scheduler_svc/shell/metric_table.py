@@ -3,8 +3,8 @@
 Those that begin with ``scheduler_`` are kube-scheduler's, with its names, labels, buckets
 and texts, so that dashboards and alerts written for it work. Ours are ``berthmaster_``.
 
-Not here yet, for nothing measures it: the durations of extension points, plugins, hints
-and event handling; what belongs to preemption, volumes, devices and gangs.
+Not here yet, for nothing measures it: the durations of hints and of event handling, the
+points after Score, plugins' evaluations; what belongs to preemption, volumes, devices, gangs.
 
 Source: pkg/scheduler/metrics/metrics.go and staging/src/k8s.io/component-base/metrics/
 prometheus/clientgo/leaderelection, v1.36.3.
@@ -33,6 +33,20 @@ ALGORITHM_SECONDS: Final = Definition(
     kind=Kind.HISTOGRAM,
     help="Scheduling algorithm latency in seconds",
     buckets=exponential_buckets(0.001, 2, 15),
+)
+EXTENSION_POINT_SECONDS: Final = Definition(
+    name="scheduler_framework_extension_point_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="Latency for running all plugins of a specific extension point.",
+    labels=("extension_point", "status", "profile"),
+    buckets=exponential_buckets(0.0001, 2, 12),
+)
+PLUGIN_SECONDS: Final = Definition(
+    name="scheduler_plugin_execution_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="Duration for running a plugin at a specific extension point.",
+    labels=("plugin", "extension_point", "status"),
+    buckets=exponential_buckets(0.00001, 1.5, 20),
 )
 SLI_SECONDS: Final = Definition(
     name="scheduler_pod_scheduling_sli_duration_seconds",
