@@ -12,8 +12,7 @@ import msgspec
 
 from scheduler_svc.core.effects import BindPod, PodReference
 from scheduler_svc.shell import decision_annotations
-
-_NANOSECONDS: Final = 1_000_000_000
+from scheduler_svc.shell.timestamps import to_nanoseconds
 
 
 class _Annotations(msgspec.Struct, gc=False):
@@ -57,14 +56,8 @@ def encode_binding(effect: BindPod) -> bytes:
     annotations = _Annotations(
         effect.decision_id,
         str(effect.attempt),
-        str(_to_nanoseconds(effect.decided_at_seconds)),
-        str(_to_nanoseconds(effect.queue_wait_seconds)),
+        str(to_nanoseconds(effect.decided_at_seconds)),
+        str(to_nanoseconds(effect.queue_wait_seconds)),
     )
     metadata = _Metadata(pod.name, pod.namespace, pod.uid, annotations)
     return _encode(_Binding(metadata, _Target(effect.node_name)))
-
-
-def _to_nanoseconds(seconds: float) -> int:
-    """Convert without the error of multiplying Unix time, which is 256 ns as a float."""
-    whole_seconds = int(seconds)
-    return whole_seconds * _NANOSECONDS + round((seconds - whole_seconds) * _NANOSECONDS)

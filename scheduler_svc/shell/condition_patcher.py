@@ -19,7 +19,6 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final, Self
 from zlib import crc32
@@ -35,6 +34,7 @@ from scheduler_svc.shell.binding_activity import BindingActivity
 from scheduler_svc.shell.binding_request import pod_path
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.complaints import Complaints
+from scheduler_svc.shell.timestamps import format_time
 from scheduler_svc.shell.workers import Workers
 from scheduler_svc.shell.write_outcome import WriteVerdict, settle
 
@@ -43,7 +43,8 @@ CONCURRENCY: Final = 4
 TRY_COUNT: Final = 6
 TIMEOUT_SECONDS: Final = 10.0
 _REMEMBERED_UIDS: Final = 20_000
-_OTHER_POD: Final = "UID in precondition"
+_OTHER_POD: Final = "metadata.uid: Invalid value"
+"""What the API server (1.36.3) says to a patch with another uid than the Pod's."""
 
 _logger = logging.getLogger(__name__)
 
@@ -236,7 +237,7 @@ class ConditionPatcher:
                     return None
                 case WriteVerdict.NOT_FOUND:
                     return _Dropped("pod gone")
-                case WriteVerdict.CONFLICT if _OTHER_POD in text:
+                case WriteVerdict.REJECTED if _OTHER_POD in text:
                     return _Dropped("pod gone")
                 case WriteVerdict.REJECTED:
                     return _Dropped("rejected", text)
@@ -255,8 +256,7 @@ class ConditionPatcher:
     def _encode(self, effect: PatchPodCondition) -> bytes:
         condition = _Condition("PodScheduled", "False", effect.reason, effect.message)
         if effect.pod.uid not in self._unscheduled:
-            moment = datetime.fromtimestamp(self._clock().wall_seconds, UTC)
-            condition.last_transition_time = moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+            condition.last_transition_time = format_time(self._clock().wall_seconds)
         return msgspec.json.encode(
             {"metadata": {"uid": effect.pod.uid}, "status": {"conditions": [condition]}}
         )

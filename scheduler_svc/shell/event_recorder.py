@@ -120,7 +120,7 @@ class EventRecorder:
 
     async def __aenter__(self) -> Self:
         await self._workers.__aenter__()
-        self._sweep()
+        self.sweep()
         return self
 
     async def __aexit__(
@@ -167,6 +167,11 @@ class EventRecorder:
             self._drop_queue()
             self._workers.cancel()
             await self._workers.wait_idle()
+
+    @property
+    def in_flight_count(self) -> int:
+        """Events being written."""
+        return len(self._workers)
 
     def statistics(self) -> RecorderStatistics:
         """Count."""
@@ -224,9 +229,12 @@ class EventRecorder:
         self._next_timer = None
         self._workers.wake()
 
-    def _sweep(self) -> None:
+    def sweep(self) -> None:
+        """End or refresh the series for which it is time; called once a minute."""
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
         loop = asyncio.get_running_loop()
-        self._sweep_timer = loop.call_later(SWEEP_SECONDS, self._sweep)
+        self._sweep_timer = loop.call_later(SWEEP_SECONDS, self.sweep)
         self._writes.extend(self._series.due(self._clock()))
         self._workers.wake()
 

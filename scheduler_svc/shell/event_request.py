@@ -6,14 +6,13 @@ so that an Event whose answer was lost can be sent again and is not written twic
 Source: client-go tools/events/{event_recorder,event_broadcaster}.go, v0.36.3.
 """
 
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from scheduler_svc.core.effects import PodReference, RecordEvent
+from scheduler_svc.shell.timestamps import format_micro_time, to_nanoseconds
 
-_NANOSECONDS: Final = 1_000_000_000
 _NAME_LIMIT_CHARACTERS: Final = 253
 _INSTANCE_LIMIT_CHARACTERS: Final = 128
 _HEX_DIGIT_COUNT: Final = 16
@@ -67,7 +66,7 @@ class EventNames:
 
     def next_name(self, pod_name: str, wall_seconds: float) -> str:
         """Give ``<pod>.<hex>``; of a Pod's name that is too long, the start."""
-        self._last = max(round(wall_seconds * _NANOSECONDS), self._last + 1)
+        self._last = max(to_nanoseconds(wall_seconds), self._last + 1)
         start = pod_name[: _NAME_LIMIT_CHARACTERS - 1 - _HEX_DIGIT_COUNT].rstrip("-.")
         return f"{start}.{self._last:0{_HEX_DIGIT_COUNT}x}"
 
@@ -100,7 +99,7 @@ def encode_event(
         kind="Event",
         api_version="events.k8s.io/v1",
         metadata=_Metadata(name, pod.namespace),
-        event_time=_micro_time(event_time_seconds),
+        event_time=format_micro_time(event_time_seconds),
         reporting_controller=effect.scheduler_name,
         reporting_instance=reporting_instance(effect.scheduler_name, hostname),
         action=effect.action,
@@ -119,10 +118,4 @@ def encode_series(count: int, last_observed_seconds: float) -> bytes:
 
 
 def _series(count: int, last_observed_seconds: float) -> _Series:
-    return _Series(count, _micro_time(last_observed_seconds))
-
-
-def _micro_time(wall_seconds: float) -> str:
-    """Write a ``MicroTime``: always six digits, which the API server insists on."""
-    text = datetime.fromtimestamp(wall_seconds, UTC).isoformat(timespec="microseconds")
-    return f"{text[:-6]}Z"
+    return _Series(count, format_micro_time(last_observed_seconds))

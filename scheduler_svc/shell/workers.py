@@ -72,7 +72,10 @@ class Workers(Generic[T]):
     ) -> None:
         self._is_open = False
         self.cancel()
-        await self._group.__aexit__(kind, error, trace)
+        if kind is None or issubclass(kind, asyncio.CancelledError):
+            await self._group.__aexit__(kind, error, trace)
+        else:  # the owner's own error, which is not to come out in a group
+            await self._group.__aexit__(None, None, None)
 
     def wake(self) -> None:
         """Start one more task if there is work for it and room."""
