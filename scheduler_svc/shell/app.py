@@ -13,6 +13,7 @@ watches as the leader does, unless `delayCacheUntilActive` says that it shall wa
 import asyncio
 import gc
 import logging
+import os
 import signal
 import socket
 import uuid
@@ -26,6 +27,7 @@ from kubeio.writes import WritePool
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.shell.assembly import Access, Hooks, Identity, assemble
 from scheduler_svc.shell.health import add_election_check, add_shutdown_check, add_watch_checks
+from scheduler_svc.shell.journal import log_hint_errors
 from scheduler_svc.shell.logs import fields
 from scheduler_svc.shell.metrics import ApiCallMetrics
 from scheduler_svc.shell.rate_limit import LimitedWritePool, TokenBucket
@@ -180,7 +182,8 @@ class SchedulerProcess:
             await stack.enter_async_context(self._parts.server)
         except OSError as error:
             where = f"{serving.bind_address}:{serving.port}"
-            raise ServingError(f"cannot serve on {where}: {error.strerror or error}") from error
+            why = os.strerror(error.errno) if error.errno else str(error)
+            raise ServingError(f"cannot serve on {where}: {why}") from error
         _logger.info(
             "Serving securely",
             extra=fields(address=serving.bind_address, port=self._parts.server.port),
@@ -196,6 +199,7 @@ class SchedulerProcess:
                     ("watches", self._watch()),
                     ("election", self._elect()),
                     ("loop lag", parts.lag.run()),
+                    ("hint errors", log_hint_errors(parts.scheduler.queue.hints)),
                     ("server version", self._log_server_version()),
                 )
             ]

@@ -121,6 +121,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         report=inbox.put,
         attempt_metrics=attempts,
         plugin_metrics=plugins,
+        dry_run=plan.options.dry_run,
     )
     reflectors = Reflectors(
         access.client, put=inbox.put, on_listed=hooks.on_listed, seed=identity.seed

@@ -46,6 +46,7 @@ class Executor:
         report: Callable[[Event], None],
         attempt_metrics: AttemptMetrics,
         plugin_metrics: PluginMetrics,
+        dry_run: bool = False,
     ) -> None:
         self._binder = binder
         self._patcher = patcher
@@ -53,7 +54,7 @@ class Executor:
         self._report = report
         self._attempt_metrics = attempt_metrics
         self._plugin_metrics = plugin_metrics
-        self._journal = Journal(attempt_metrics)
+        self._journal = Journal(attempt_metrics, dry_run=dry_run)
 
     def stopwatch(self) -> Stopwatch | None:
         """Give what is to measure the plugins in the next attempt; None for most."""

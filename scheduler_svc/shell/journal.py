@@ -4,18 +4,24 @@ One line for each step, with the Pod's key and uid, at the verbosity that kube-s
 has for it. Cost for a scheduled Pod with no line wanted: under 5 µs.
 """
 
+import asyncio
 import logging
 from typing import Final
 
 from scheduler_svc.core.effects import AttemptResult, BindPod, ReportAttempt, ReportBound
 from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT
+from scheduler_svc.core.queue.hints import QueueingHints
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.logs import V2, V3, fields
 
+_HINTS_LOG_SECONDS: Final = 10.0
+
 _logger = logging.getLogger(__name__)
 
+BOUND: Final = "Successfully bound pod to node"
+BOUND_IN_DRY_RUN: Final = "Would have bound pod to node"
 WHAT_NEXT: Final = {
     BindFailure.GONE: "nothing: the Pod is gone",
     BindFailure.BOUND_ELSEWHERE: "nothing: somebody else has bound it",
@@ -26,10 +32,11 @@ WHAT_NEXT: Final = {
 
 
 class Journal:
-    """Notes what happens to Pods."""
+    """Notes what happens to Pods; in a dry run they are bound in name only."""
 
-    def __init__(self, metrics: AttemptMetrics) -> None:
+    def __init__(self, metrics: AttemptMetrics, *, dry_run: bool = False) -> None:
         self._metrics = metrics
+        self._bound_text = BOUND_IN_DRY_RUN if dry_run else BOUND
         # Those on their way to being bound, with the monotonic second of the decision.
         self._binding: dict[str, tuple[BindPod, float]] = {}
 
@@ -58,7 +65,7 @@ class Journal:
         if _logger.isEnabledFor(V2):
             _logger.log(
                 V2,
-                "Successfully bound pod to node",
+                self._bound_text,
                 extra=fields(
                     pod=effect.pod.key,
                     uid=effect.pod.uid,
@@ -109,3 +116,19 @@ class Journal:
             )
         else:
             _logger.log(V2, "Unable to schedule pod; no fit; waiting", extra=said)
+
+
+async def log_hint_errors(hints: QueueingHints) -> None:
+    """Tell, every few seconds until cancelled, which plugins' queueing hints have raised."""
+    while True:
+        for error in hints.drain_errors():
+            _logger.error(
+                "A queueing hint failed; the pod is tried again as if it had said yes",
+                extra=fields(
+                    plugin=error.plugin,
+                    event=error.event_label,
+                    pod=error.pod_key,
+                    err=error.message,
+                ),
+            )
+        await asyncio.sleep(_HINTS_LOG_SECONDS)
