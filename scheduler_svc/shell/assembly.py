@@ -92,6 +92,7 @@ class Parts:
     reflectors: Reflectors
     writers: Writers
     lag: LoopLag
+    registry: CollectorRegistry
     server: HttpsServer
 
 
@@ -137,6 +138,9 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         lag,
         ProcessMetrics(plan.options.version, writers.election),
     )
+    registry = CollectorRegistry()
+    registry.register(LoopCollector(lambda: [m for source in sources for m in source.collect()]))
+    ProcessCollector(registry=registry)
     return Parts(
         scheduler=scheduler,
         inbox=inbox,
@@ -144,7 +148,13 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         reflectors=reflectors,
         writers=writers,
         lag=lag,
-        server=_make_server(plan, access, sources),
+        registry=registry,
+        server=HttpsServer(
+            plan.options.serving,
+            registry=registry,
+            configz=plan.configz,
+            authorizer=KubeAuthorizer(access.client) if plan.options.authorize else None,
+        ),
     )
 
 
@@ -202,16 +212,4 @@ def _make_election(
         name=election.resource_name,
         on_leading=hooks.on_leading,
         on_lost=hooks.on_lost,
-    )
-
-
-def _make_server(plan: StartPlan, access: Access, sources: tuple[MetricSource, ...]) -> HttpsServer:
-    registry = CollectorRegistry()
-    registry.register(LoopCollector(lambda: [m for source in sources for m in source.collect()]))
-    ProcessCollector(registry=registry)
-    return HttpsServer(
-        plan.options.serving,
-        registry=registry,
-        configz=plan.configz,
-        authorizer=KubeAuthorizer(access.client) if plan.options.authorize else None,
     )

@@ -59,7 +59,8 @@ class SchedulingLoop:
         if deadline is not None and deadline <= now.monotonic_seconds:
             self._executor.expired(self._scheduler.expire(now))
         # Pods are placed only by a view that has taken in everything that is known.
-        return bool(self._inbox) or (self._may_attempt() and self._attempt(now))
+        are_attempts_left = not self._inbox and self._may_attempt() and self._attempt(now)
+        return are_attempts_left or bool(self._inbox)
 
     def take_all_events(self) -> None:
         """Handle every event that has come: before the end, for their effects."""

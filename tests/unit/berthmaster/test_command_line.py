@@ -1,0 +1,273 @@
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berthmaster import __version__
+from berthmaster.cli import scheduler
+from berthmaster.cli.root import SUBCOMMANDS, cli
+from kubeio.login import KubeConfigError
+from scheduler_svc.shell.app import ExitCode, ServingError
+from scheduler_svc.shell.logs import LogFormat
+from scheduler_svc.shell.options import SchedulerOptions
+from scheduler_svc.shell.startup import StartPlan
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+Run = Callable[[StartPlan], Coroutine[Any, Any, ExitCode]]
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, prog_name="berthmaster")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[StartPlan]:
+    """Give the plans that were run; nothing is."""
+    plans: list[StartPlan] = []
+
+    async def run(plan: StartPlan) -> ExitCode:
+        plans.append(plan)
+        return ExitCode.STOPPED
+
+    use(monkeypatch, run)
+    return plans
+
+
+def use(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.setattr(scheduler, "run_scheduler", run)
+    monkeypatch.setattr(scheduler, "configure_logging", lambda **_: None)
+
+
+def options_of(started: list[StartPlan], *arguments: str) -> SchedulerOptions:
+    result = invoke("scheduler", *arguments)
+    assert result.exit_code == 0, result.output
+    [plan] = started
+    return plan.options
+
+
+def test_help_names_every_command_and_imports_none() -> None:
+    code = (
+        "import sys; from berthmaster.cli.root import cli; "
+        "cli(['--help'], standalone_mode=False); "
+        "print([m for m in ('numpy', 'aiohttp', 'scheduler_svc') if m in sys.modules])"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    for name, entry in SUBCOMMANDS.items():
+        assert f"  {name}" in output
+        assert entry.summary in output
+    assert output.endswith("[]\n")
+
+
+def test_version_is_told_both_ways() -> None:
+    assert invoke("--version").output == f"berthmaster, version {__version__}\n"
+    assert invoke("version").output.splitlines()[0] == f"berthmaster {__version__}"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_the_program_and_its_variable(shell: str) -> None:
+    result = invoke("completion", shell)
+    assert result.exit_code == 0
+    assert "_BERTHMASTER_COMPLETE" in result.output
+    assert "berthmaster" in result.output
+
+
+def test_completion_of_another_shell_is_bad_usage() -> None:
+    result = invoke("completion", "tcsh")
+    assert result.exit_code == 2
+    assert "'bash', 'zsh', 'fish'" in result.output
+
+
+def test_unknown_command_is_bad_usage() -> None:
+    result = invoke("schedule")
+    assert result.exit_code == 2
+    assert "No such command 'schedule'" in result.output
+
+
+def test_help_of_the_scheduler_is_grouped_and_has_examples() -> None:
+    output = invoke("scheduler", "--help").output
+    headings = [line for line in output.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == [
+        "Configuration:",
+        "Leader election:",
+        "Binding:",
+        "Serving:",
+        "Logging:",
+        "Help:",
+    ]
+    assert "berthmaster scheduler --dry-run -v 2" in output
+
+
+def test_defaults_are_kube_schedulers_or_ours(started: list[StartPlan]) -> None:
+    options = options_of(started)
+    assert options == SchedulerOptions(version=__version__)
+    assert options.scheduler_name == "berthmaster"
+    assert options.serving.port == 10259
+    assert (options.bind_timeout_seconds, options.bind_concurrency) == (30, 32)
+    assert options.authorize
+    assert not options.dry_run
+
+
+def test_every_flag_arrives(started: list[StartPlan]) -> None:
+    options = options_of(
+        started,
+        *("--kubeconfig", "/k", "--context", "c", "--scheduler-name", "gpu"),
+        *("--leader-elect-lease-duration", "1m", "--leader-elect-renew-deadline", "30s"),
+        *("--leader-elect-retry-period", "1500ms", "--leader-elect-resource-name", "gpu"),
+        *("--leader-elect-resource-namespace", "ns", "--dry-run", "--bind-timeout", "5s"),
+        *("--bind-concurrency", "8", "--bind-address", "::1", "--secure-port", "0"),
+        *("--tls-cert-file", "/c", "--tls-private-key-file", "/p", "--authorization", "none"),
+        *("-v", "4", "--log-format", "json"),
+    )
+    election = options.election
+    assert (options.kubeconfig, options.context, options.scheduler_name) == ("/k", "c", "gpu")
+    assert election.lease_duration_seconds == 60
+    assert election.renew_deadline_seconds == 30
+    assert election.retry_period_seconds == 1.5
+    assert (election.resource_name, election.resource_namespace) == ("gpu", "ns")
+    assert options.dry_run
+    assert (options.bind_timeout_seconds, options.bind_concurrency) == (5, 8)
+    serving = options.serving
+    assert (serving.bind_address, serving.port) == ("::1", 0)
+    assert (serving.certificate_file, serving.key_file) == ("/c", "/p")
+    assert not options.authorize
+    assert (options.verbosity, options.log_format) == (4, LogFormat.JSON)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "elects"),
+    [
+        ((), None),
+        (("--leader-elect",), True),
+        (("--leader-elect", "--dry-run"), True),
+        (("--leader-elect=true",), True),
+        (("--leader-elect=false",), False),
+        (("--no-leader-elect",), False),
+    ],
+)
+def test_leader_election_is_switched_as_in_kube_scheduler(
+    started: list[StartPlan], arguments: tuple[str, ...], elects: bool | None
+) -> None:
+    assert options_of(started, *arguments).election.leader_elect is elects
+
+
+@pytest.mark.parametrize("arguments", [("-v", "3"), ("-v=3",), ("--v=3",), ("--v", "3"), ("-v3",)])
+def test_verbosity_is_read_as_go_reads_it(
+    started: list[StartPlan], arguments: tuple[str, ...]
+) -> None:
+    assert options_of(started, *arguments).verbosity == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--bind-timeout", "5"), 'missing unit in duration "5"'),
+        (("--bind-timeout", "0s"), "0s must be greater than 0"),
+        (("--leader-elect-retry-period", "-1s"), "must be greater than 0"),
+        (("--secure-port", "70000"), "70000"),
+        (("--log-format", "xml"), "'text', 'json'"),
+        (("--no-such-flag",), "No such option"),
+        (("--leader-elect=perhaps",), "perhaps"),
+        (("extra",), "unexpected extra argument"),
+    ],
+)
+def test_bad_flag_is_bad_usage(
+    started: list[StartPlan], arguments: tuple[str, ...], said: str
+) -> None:
+    result = invoke("scheduler", *arguments)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert started == []
+
+
+def test_every_mistake_of_a_file_is_told_at_once(started: list[StartPlan], tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(
+        HEAD + "parallelism: many\n"
+        "profiles:\n"
+        "- pluginConfig:\n"
+        "  - name: NodeResourcesFit\n"
+        "    args:\n"
+        "      scoringStrategies: [{type: LeastAllocated, weight: 1}]\n"
+    )
+    result = invoke("scheduler", "--config", str(path))
+    assert result.exit_code == 2
+    assert "the configuration has 2 mistakes" in result.output
+    assert f"{path}:3:1: parallelism: " in result.output
+    assert "scoringStrategies" in result.output
+    assert "Traceback" not in result.output
+    assert started == []
+
+
+def test_file_that_is_not_there_is_told(started: list[StartPlan], tmp_path: Path) -> None:
+    result = invoke("scheduler", "--config", str(tmp_path / "no.yaml"))
+    assert result.exit_code == 2
+    assert result.output == f"Error: --config {tmp_path / 'no.yaml'}: No such file or directory\n"
+    assert started == []
+
+
+def test_profile_that_cannot_run_is_told(started: list[StartPlan], tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(
+        HEAD + "profiles: [{plugins: {preFilter: {disabled: [{name: NodeResourcesFit}]}}}]"
+    )
+    result = invoke("scheduler", "--config", str(path))
+    assert result.exit_code == 2
+    assert "NodeResourcesFit is enabled at filter but disabled at preFilter" in result.output
+    assert started == []
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KubeConfigError("--kubeconfig: no such file: /x"), 2),
+        (ServingError("cannot serve on 0.0.0.0:10259: Address already in use"), 1),
+    ],
+)
+def test_failed_start_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, code: int
+) -> None:
+    async def run(plan: StartPlan) -> ExitCode:
+        raise error
+
+    use(monkeypatch, run)
+    result = invoke("scheduler")
+    assert result.exit_code == code
+    assert result.output == f"Error: {error}\n"
+
+
+@pytest.mark.parametrize("code", [ExitCode.STOPPED, ExitCode.FAILED])
+def test_exit_code_is_the_schedulers(monkeypatch: pytest.MonkeyPatch, code: ExitCode) -> None:
+    async def run(plan: StartPlan) -> ExitCode:
+        return code
+
+    use(monkeypatch, run)
+    assert invoke("scheduler").exit_code == code
+
+
+def test_configuration_in_effect_is_written(started: list[StartPlan], tmp_path: Path) -> None:
+    result = invoke("scheduler", "--write-config-to", "-", "--leader-elect-retry-period", "3s")
+    assert result.exit_code == 0
+    document = yaml.safe_load(result.output)
+    assert document["leaderElection"]["retryPeriod"] == "3s"
+    assert document["profiles"][0]["schedulerName"] == "berthmaster"
+
+    path = tmp_path / "written.yaml"
+    assert invoke("scheduler", "--write-config-to", str(path)).exit_code == 0
+    again = invoke("scheduler", "--config", str(path), "--write-config-to", "-")
+    assert yaml.safe_load(again.output) == yaml.safe_load(path.read_text())
+    assert started == []
+
+
+def test_place_that_cannot_be_written_is_told(started: list[StartPlan], tmp_path: Path) -> None:
+    result = invoke("scheduler", "--write-config-to", str(tmp_path / "no" / "x.yaml"))
+    assert result.exit_code == 2
+    assert "x.yaml: No such file or directory" in result.output
+    assert started == []

@@ -1,0 +1,125 @@
+from typing import Generic, TypeVar
+
+import pytest
+
+from scheduler_svc.core.effects import (
+    BindPod,
+    EventType,
+    PatchPodCondition,
+    RecordEvent,
+    RunPreBind,
+)
+from scheduler_svc.core.events import BindFailed, BindFailure, Event, NodeDeleted, PreBindFinished
+from scheduler_svc.shell.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.executor import Executor
+from scheduler_svc.shell.plugin_metrics import SAMPLE, PluginMetrics
+from tests.unit.scheduler_svc.shell.effects import POD, bind_pod, report_attempt, report_bound
+from tests.unit.scheduler_svc.shell.registry import Samples
+
+E = TypeVar("E")
+
+
+class Recorder(Generic[E]):
+    def __init__(self) -> None:
+        self.effects: list[E] = []
+
+    def submit(self, effect: E, /) -> None:
+        self.effects.append(effect)
+
+
+class Rig:
+    """An executor whose writers only remember."""
+
+    def __init__(self) -> None:
+        self.binder = Recorder[BindPod]()
+        self.patcher = Recorder[PatchPodCondition]()
+        self.recorder = Recorder[RecordEvent]()
+        self.reported: list[Event] = []
+        self.attempts = AttemptMetrics(("berthmaster",))
+        self.plugins = PluginMetrics()
+        self.executor = Executor(
+            binder=self.binder,
+            patcher=self.patcher,
+            recorder=self.recorder,
+            report=self.reported.append,
+            attempt_metrics=self.attempts,
+            plugin_metrics=self.plugins,
+        )
+
+
+def record_event() -> RecordEvent:
+    return RecordEvent(
+        pod=POD,
+        scheduler_name="berthmaster",
+        type=EventType.WARNING,
+        reason="FailedScheduling",
+        action="Scheduling",
+        note="0/1 nodes are available",
+    )
+
+
+async def test_each_effect_goes_to_who_carries_it_out() -> None:
+    rig = Rig()
+    bind, event = bind_pod(), record_event()
+    patch = PatchPodCondition(POD, "Unschedulable", "0/1 nodes are available")
+    rig.executor.expired([bind, report_attempt("no"), event, patch, report_bound()])
+    assert rig.binder.effects == [bind]
+    assert rig.recorder.effects == [event]
+    assert rig.patcher.effects == [patch]
+    assert rig.reported == []
+    sample = Samples(rig.attempts.collect)
+    attempts = "scheduler_schedule_attempts_total"
+    assert sample(attempts, result="scheduled", profile="berthmaster") == 1
+    assert sample(attempts, result="unschedulable", profile="berthmaster") == 1
+
+
+async def test_attempt_is_timed_unless_the_pod_needed_none() -> None:
+    rig = Rig()
+    rig.executor.attempted([], 0.5)
+    rig.executor.attempted([report_attempt("no")], 0.001)
+    sample = Samples(rig.attempts.collect)
+    assert sample("scheduler_scheduling_algorithm_duration_seconds_count") == 1
+    seconds = "scheduler_scheduling_attempt_duration_seconds_sum"
+    assert sample(seconds, result="unschedulable", profile="berthmaster") == 0.001
+
+
+async def test_attempt_whose_binding_failed_lasts_from_the_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times = iter([100.0, 102.5])
+    monkeypatch.setattr("scheduler_svc.shell.journal.read_monotonic_seconds", lambda: next(times))
+    rig = Rig()
+    rig.executor.attempted([bind_pod()], 0.001)
+    failed = BindFailed("uid-1", BindFailure.REFUSED, "HTTP 403")
+    rig.executor.handled(failed, [report_attempt("HTTP 403", node="n1")])
+    sample = Samples(rig.attempts.collect)
+    seconds = "scheduler_scheduling_attempt_duration_seconds_sum"
+    assert sample(seconds, result="unschedulable", profile="berthmaster") == 2.5
+    assert sample("berthmaster_binding_cycle_seconds_sum", result="refused") == 2.5
+
+
+async def test_sampled_attempts_are_told_with_their_profile() -> None:
+    rig = Rig()
+    stopwatches = [rig.executor.stopwatch() for _ in range(SAMPLE)]
+    assert stopwatches[-1] is not None
+    stopwatches[-1].note("Score", "ImageLocality", 0.001)
+    rig.executor.attempted([bind_pod()], 0.002)
+    sample = Samples(rig.plugins.collect)
+    name = "scheduler_framework_extension_point_duration_seconds_sum"
+    labels = {"extension_point": "Score", "status": "Success", "profile": "berthmaster"}
+    assert sample(name, **labels) == 0.001
+
+
+def test_events_without_effects_do_nothing() -> None:
+    rig = Rig()
+    rig.executor.handled(NodeDeleted("n1"), [])
+    assert rig.binder.effects == []
+
+
+def test_work_before_a_binding_that_nobody_can_do_is_refused() -> None:
+    rig = Rig()
+    rig.executor.expired([RunPreBind(POD, "VolumeBinding", "n1", None)])
+    [answer] = rig.reported
+    assert isinstance(answer, PreBindFinished)
+    assert (answer.uid, answer.plugin) == ("uid-1", "VolumeBinding")
+    assert "cannot carry out" in answer.error

@@ -1,0 +1,47 @@
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from scheduler_svc.shell import metric_table
+from scheduler_svc.shell.instruments import Definition
+
+RECORDED: Final = Path(__file__).parents[3] / "data/metrics/kube-scheduler-1.36.3.jsonl"
+
+
+def read_recorded() -> dict[str, dict[str, Any]]:
+    """What kube-scheduler itself shows, by name."""
+    lines = RECORDED.read_text().splitlines()
+    return {document["name"]: document for document in map(json.loads, lines)}
+
+
+def definitions() -> list[Definition]:
+    return [value for value in vars(metric_table).values() if isinstance(value, Definition)]
+
+
+UPSTREAMS = [d for d in definitions() if not d.name.startswith("berthmaster_")]
+
+
+def test_every_metric_is_upstreams_or_has_our_prefix() -> None:
+    recorded = read_recorded()
+    assert len(UPSTREAMS) >= 14
+    assert [d.name for d in UPSTREAMS if d.name not in recorded] == []
+
+
+@pytest.mark.parametrize("definition", UPSTREAMS, ids=lambda definition: definition.name)
+def test_metric_is_as_kube_scheduler_shows_it(definition: Definition) -> None:
+    recorded = read_recorded()[definition.name]
+    assert definition.kind == recorded["type"]
+    assert definition.help == recorded["help"]
+    assert sorted(definition.labels) == recorded["labels"]
+    assert list(definition.buckets) == pytest.approx(recorded["buckets"], rel=1e-12)
+
+
+def test_names_are_unique_and_well_formed() -> None:
+    names = [definition.name for definition in definitions()]
+    assert len(names) == len(set(names))
+    for definition in definitions():
+        assert definition.name.endswith("_total") == (definition.kind == "counter")
+        assert bool(definition.buckets) == (definition.kind == "histogram")
+        assert list(definition.buckets) == sorted(set(definition.buckets))

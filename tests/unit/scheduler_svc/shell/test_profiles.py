@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+
+from scheduler_svc.core.columns import NodeView
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.framework.resource_scoring import (
+    LeastAllocated,
+    MostAllocated,
+    RequestedToCapacityRatio,
+)
+from scheduler_svc.core.registry import IN_TREE
+from scheduler_svc.shell.config import Configuration, default_configuration, load_configuration
+from scheduler_svc.shell.profiles import ProfileError, make_profiles
+from tests.builders import make_cache, make_node_info, make_pod_info
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+RATIO = (
+    "{type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: "
+    "[{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}"
+)
+ZONE_A = (
+    "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+    "[{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}}"
+)
+
+
+def configured(text: str) -> Configuration:
+    return load_configuration(HEAD + text, path="scheduler.yaml", known_plugins={})
+
+
+def only_profile(configuration: Configuration) -> Profile:
+    [profile] = make_profiles(configuration).profiles
+    return profile
+
+
+def names(plugins: tuple[object, ...]) -> list[str]:
+    return [str(getattr(plugin, "name", "")) for plugin in plugins]
+
+
+def test_default_profile_has_upstreams_order_and_weights() -> None:
+    profile = only_profile(default_configuration())
+    assert profile.scheduler_name == "default-scheduler"
+    assert names((profile.queue_sort,)) == ["PrioritySort"]
+    filters = [
+        name
+        for name in (
+            *("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts"),
+            *("NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding"),
+            *("VolumeZone", "PodTopologySpread", "InterPodAffinity"),
+        )
+        if name in IN_TREE
+    ]
+    assert [n for n in names(profile.filter) if n in filters] == filters
+    upstream_weights = {
+        "TaintToleration": 3,
+        "NodeAffinity": 2,
+        "NodeResourcesFit": 1,
+        "NodeResourcesBalancedAllocation": 1,
+        "ImageLocality": 1,
+    }
+    assert {n: profile.weights[n] for n in upstream_weights} == upstream_weights
+    assert names(profile.bind) == ["DefaultBinder"]
+
+
+def test_what_prepares_judges_and_the_other_way_round() -> None:
+    """Ours prepare at PreFilter what upstream's compute Node by Node."""
+    profile = only_profile(default_configuration())
+    assert {"NodeName", "TaintToleration", "NodeUnschedulable"} <= set(names(profile.pre_filter))
+    assert "ImageLocality" in names(profile.pre_score)
+    assert len(names(profile.pre_filter)) == len(set(names(profile.pre_filter)))
+
+
+def test_plugins_that_there_are_none_of_yet_are_named_once() -> None:
+    registry = {name: IN_TREE[name] for name in ("PrioritySort", "DefaultBinder", "NodeName")}
+    made = make_profiles(configured("profiles: [{schedulerName: a}, {schedulerName: b}]"), registry)
+    assert len(made.not_implemented) == len(set(made.not_implemented))
+    assert {"NodeResourcesFit", "InterPodAffinity"} <= set(made.not_implemented)
+    assert not set(registry) & set(made.not_implemented)
+    assert names(made.profiles[1].filter) == ["NodeName"]
+
+
+def test_disabled_plugins_are_absent_and_weights_are_the_files() -> None:
+    profile = only_profile(
+        configured(
+            "profiles:\n"
+            "- schedulerName: x\n"
+            "  plugins:\n"
+            "    multiPoint: {disabled: [{name: NodePorts}]}\n"
+            "    score: {disabled: [{name: ImageLocality}], enabled: [{name: NodeAffinity, "
+            "weight: 7}]}\n"
+        )
+    )
+    assert "NodePorts" not in names((*profile.pre_filter, *profile.filter))
+    assert "ImageLocality" not in names((*profile.score, *profile.pre_score))
+    assert profile.weights["NodeAffinity"] == 7
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kind"),
+    [
+        ("{type: LeastAllocated}", LeastAllocated),
+        ("{type: MostAllocated, resources: [{name: cpu, weight: 3}]}", MostAllocated),
+        (
+            RATIO,
+            RequestedToCapacityRatio,
+        ),
+    ],
+)
+def test_scoring_strategy_is_the_files(strategy: str, kind: type) -> None:
+    profile = only_profile(
+        configured(
+            "profiles:\n"
+            "- schedulerName: x\n"
+            "  pluginConfig:\n"
+            "  - name: NodeResourcesFit\n"
+            f"    args: {{scoringStrategy: {strategy}}}\n"
+        )
+    )
+    [fit] = [plugin for plugin in profile.score if plugin.name == "NodeResourcesFit"]
+    assert isinstance(vars(fit)["_strategy"], kind)
+
+
+def test_arguments_reach_the_plugins() -> None:
+    """Where a Pod fits, and is ranked, shows whether a plugin has its arguments."""
+    profile = only_profile(
+        configured(
+            "profiles:\n"
+            "- schedulerName: x\n"
+            "  pluginConfig:\n"
+            "  - name: NodeResourcesFit\n"
+            "    args: {ignoredResources: [example.com/gpu]}\n"
+            "  - name: NodeAffinity\n"
+            f"    args: {{addedAffinity: {ZONE_A}}}\n"
+        )
+    )
+    columns = make_cache(
+        [make_node_info("n-a", labels={"zone": "a"}), make_node_info("n-b", labels={"zone": "b"})]
+    ).columns
+    pod = make_pod_info(requests={"example.com/gpu": 1})
+    passing = {}
+    for plugin in profile.filter:
+        if plugin.name in ("NodeResourcesFit", "NodeAffinity"):
+            [preparing] = [p for p in profile.pre_filter if p.name == plugin.name]
+            state = preparing.pre_filter(pod, columns).state
+            mask = plugin.filter(state, NodeView(columns, slice(0, 2)))
+            passing[plugin.name] = np.asarray(mask).tolist()
+    assert passing == {"NodeResourcesFit": [True, True], "NodeAffinity": [True, False]}
+
+
+def test_plugin_that_may_judge_but_not_prepare_is_refused() -> None:
+    configuration = configured(
+        "profiles:\n"
+        "- schedulerName: x\n"
+        "  plugins:\n"
+        "    preFilter: {disabled: [{name: NodeResourcesFit}]}\n"
+        "    preScore: {disabled: [{name: TaintToleration}]}\n"
+    )
+    with pytest.raises(ProfileError) as caught:
+        make_profiles(configuration)
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("profile x: NodeResourcesFit is enabled at filter but disabled at")
+    assert second.startswith("profile x: TaintToleration is enabled at score but disabled at")

@@ -1,0 +1,138 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from kubeio.errors import UnavailableError
+from kubeio.response import Response
+from kubeio.source import Lines
+from scheduler_svc.core.events import Event, NodeUpserted, PodDeleted, PodUpserted
+from scheduler_svc.shell.reflectors import Reflectors
+
+Documents = Mapping[str, list[dict[str, Any]]]
+PATHS = {
+    "/api/v1/nodes": "nodes",
+    "/api/v1/pods": "pods",
+    "/api/v1/namespaces": "namespaces",
+    "/apis/scheduling.k8s.io/v1/priorityclasses": "priorityclasses",
+}
+
+
+class FakeWatch:
+    """Lines that a test writes."""
+
+    def __init__(self) -> None:
+        self.lines: asyncio.Queue[list[bytes]] = asyncio.Queue()
+
+    async def read_lines(self) -> list[bytes]:
+        return await self.lines.get()
+
+
+class FakeServer:
+    """Lists `documents`, and watches what a test says."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self.watches = {name: FakeWatch() for name in PATHS.values()}
+        self.is_away: set[str] = set()
+
+    async def call(
+        self, method: str, path: str, /, *, params: Mapping[str, str], timeout_seconds: float
+    ) -> Response:
+        del method, params, timeout_seconds
+        name = PATHS[path]
+        if name in self.is_away:
+            raise UnavailableError(503, message="not now")
+        page = {"metadata": {"resourceVersion": "5"}, "items": self._documents.get(name, [])}
+        return Response(200, (), json.dumps(page).encode())
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        path: str,
+        /,
+        *,
+        params: Mapping[str, str],
+        headers_timeout_seconds: float,
+        idle_timeout_seconds: float,
+    ) -> AsyncIterator[Lines]:
+        del params, headers_timeout_seconds, idle_timeout_seconds
+        yield self.watches[PATHS[path]]
+
+
+def metadata(name: str, uid: str, version: str = "1") -> dict[str, str]:
+    return {"name": name, "uid": uid, "resourceVersion": version}
+
+
+class Rig:
+    def __init__(self, server: FakeServer) -> None:
+        self.events: list[Event] = []
+        self.listed_count = 0
+        self.reflectors = Reflectors(
+            server, put=self.events.append, on_listed=self.note_listed, seed=1
+        )
+
+    def note_listed(self) -> None:
+        self.listed_count += 1
+
+    async def run_until_quiet(self) -> None:
+        running = asyncio.create_task(self.reflectors.run())
+        for _ in range(50):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def test_lists_become_events_and_the_end_of_the_last_is_told_once() -> None:
+    server = FakeServer(
+        {
+            "nodes": [{"metadata": metadata("n1", "u1")}],
+            "pods": [{"metadata": metadata("p1", "u2"), "spec": {}}],
+        }
+    )
+    rig = Rig(server)
+    await rig.run_until_quiet()
+    assert rig.reflectors.is_listed
+    assert rig.listed_count == 1
+    assert {type(event) for event in rig.events} == {NodeUpserted, PodUpserted}
+
+
+async def test_cluster_is_unknown_while_one_list_is_missing() -> None:
+    server = FakeServer({})
+    server.is_away = {"namespaces"}
+    rig = Rig(server)
+    await rig.run_until_quiet()
+    assert not rig.reflectors.is_listed
+    assert rig.listed_count == 0
+    problem = rig.reflectors.by_resource["namespaces"].problem()
+    assert problem is not None
+    assert "namespaces not listed yet" in problem
+    assert rig.reflectors.by_resource["pods"].problem() is None
+
+
+async def test_watch_events_follow_in_order() -> None:
+    server = FakeServer({})
+    rig = Rig(server)
+    pod = {"metadata": metadata("p1", "u2", "6"), "spec": {}}
+    changes = [{"type": kind, "object": pod} for kind in ("ADDED", "DELETED")]
+    server.watches["pods"].lines.put_nowait([json.dumps(change).encode() for change in changes])
+    await rig.run_until_quiet()
+    assert [type(event) for event in rig.events] == [PodUpserted, PodDeleted]
+    assert rig.events[1] == PodDeleted("u2")
+
+
+async def test_bad_object_is_skipped_and_counted_and_the_others_come(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bad = {"metadata": metadata("bad", "u3"), "status": {"allocatable": {"cpu": "lots"}}}
+    server = FakeServer({"nodes": [bad, {"metadata": metadata("good", "u4")}]})
+    rig = Rig(server)
+    await rig.run_until_quiet()
+    [event] = rig.events
+    assert isinstance(event, NodeUpserted)
+    assert event.node.name == "good"
+    assert rig.reflectors.by_resource["nodes"].statistics.decode_failure_count == 1
+    assert [r.getMessage() for r in caplog.records if "name=bad" in r.getMessage()] != []
