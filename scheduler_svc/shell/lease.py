@@ -81,7 +81,7 @@ class LeaseElection:
         self._on_lost = on_lost
         self._clock = clock
         self._lease = LeaseClient(client, namespace=namespace, name=name)
-        self._has_read = False
+        self._read_version = ""
         self._renewed_seconds: float | None = None
         self._announced_state = ElectionState.STANDBY
         self._announced_holder = ""
@@ -154,7 +154,7 @@ class LeaseElection:
                     return self._machine.state
                 case Wait(until_seconds):
                     await self._sleep_until(until_seconds)
-                case UpdateLease() if not self._has_read:
+                case UpdateLease(record) if record.resource_version != self._read_version:
                     # Only the watch has shown it: what else is in it must be known to be kept.
                     await self._call(GetLease(action.timeout_seconds))
                 case _:
@@ -195,8 +195,8 @@ class LeaseElection:
         if isinstance(answer, LeaseConflict):
             self._machine.conflict(now)
             return
-        self._has_read = self._has_read or answer is not None
         record = None if answer is None else _from_api(answer)
+        self._read_version = "" if record is None else record.resource_version
         if record is None or isinstance(action, GetLease):
             self._machine.observe(record, now)
             return
