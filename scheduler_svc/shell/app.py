@@ -20,16 +20,17 @@ import uuid
 from contextlib import AsyncExitStack
 from enum import IntEnum
 from typing import Final
+from urllib.parse import urlsplit
 
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.writes import WritePool
 from scheduler_svc.core.errors import InvariantError
+from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
 from scheduler_svc.shell.assembly import Access, Hooks, Identity, assemble
 from scheduler_svc.shell.health import add_election_check, add_shutdown_check, add_watch_checks
 from scheduler_svc.shell.journal import log_hint_errors
 from scheduler_svc.shell.logs import fields
-from scheduler_svc.shell.metrics import ApiCallMetrics
 from scheduler_svc.shell.rate_limit import LimitedWritePool, TokenBucket
 from scheduler_svc.shell.startup import StartPlan, log_server_version, log_start
 
@@ -72,7 +73,7 @@ async def run_scheduler(plan: StartPlan) -> ExitCode:
     credentials = await Credentials.load(
         options.kubeconfig_for(plan.configuration), context=options.context
     )
-    calls = ApiCallMetrics()
+    calls = ApiCallMetrics(urlsplit(credentials.server_url).netloc)
     async with AsyncExitStack() as stack:
         client = KubeClient(credentials, user_agent=plan.user_agent, observe_call=calls.observe)
         pools = [

@@ -15,6 +15,7 @@ from kubeio.writes import WritePool
 from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
 from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.binder import Binder, BindGuards
 from scheduler_svc.shell.binding_activity import BindingActivity
@@ -27,7 +28,6 @@ from scheduler_svc.shell.instruments import LoopCollector
 from scheduler_svc.shell.lease import LeaseElection
 from scheduler_svc.shell.loop import SchedulingLoop
 from scheduler_svc.shell.metrics import (
-    ApiCallMetrics,
     CoreMetrics,
     LoopLag,
     MetricSource,

@@ -64,6 +64,10 @@ class Counter:
         """Count. Cost: 0.1 µs."""
         self._values[labels] = self._values.get(labels, 0) + amount
 
+    def items(self) -> Iterable[tuple[LabelValues, float]]:
+        """Give all counts."""
+        return self._values.items()
+
     def collect(self) -> Metric:
         """Give the family as it is now."""
         family = CounterMetricFamily(

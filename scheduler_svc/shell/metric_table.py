@@ -1,13 +1,13 @@
 """Every metric, in one table: name, labels, buckets, help.
 
-Those that begin with ``scheduler_`` are kube-scheduler's, with its names, labels, buckets
-and texts, so that dashboards and alerts written for it work. Ours are ``berthmaster_``.
+Ours begin with ``berthmaster_``; the others are kube-scheduler's, with its names, labels,
+buckets and texts, so that dashboards and alerts written for it work.
 
 Not here yet, for nothing measures it: the durations of hints and of event handling, the
 points after Score, plugins' evaluations; what belongs to preemption, volumes, devices, gangs.
 
 Source: pkg/scheduler/metrics/metrics.go and staging/src/k8s.io/component-base/metrics/
-prometheus/clientgo/leaderelection, v1.36.3.
+prometheus/{clientgo/leaderelection,restclient}, v1.36.3.
 """
 
 from typing import Final
@@ -112,6 +112,19 @@ LEADER: Final = Definition(
     "1 indicates master. 'name' is the string used to identify the lease. Please make sure to "
     "group by name.",
     labels=("name",),
+)
+CLIENT_REQUESTS: Final = Definition(
+    name="rest_client_requests_total",
+    kind=Kind.COUNTER,
+    help="Number of HTTP requests, partitioned by status code, method, and host.",
+    labels=("code", "host", "method"),
+)
+CLIENT_SECONDS: Final = Definition(
+    name="rest_client_request_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="Request latency in seconds. Broken down by verb, and host.",
+    labels=("verb", "host"),
+    buckets=(0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60),
 )
 
 BUILD: Final = Definition(

@@ -17,7 +17,6 @@ from scheduler_svc.shell.event_recorder import EventRecorder
 from scheduler_svc.shell.instruments import (
     Counter,
     Histogram,
-    HistogramSeries,
     LabelValues,
     counter,
     gauge,
@@ -35,28 +34,6 @@ class MetricSource(Protocol):
 
     def collect(self) -> list[Metric]:
         """Give all families as they are now."""
-
-
-class ApiCallMetrics:
-    """Counts and times calls to the API server: a `kubeio.response.CallObserver`."""
-
-    def __init__(self) -> None:
-        self._calls = Counter(table.API_CALLS)
-        self._seconds = Histogram(table.API_CALL_SECONDS)
-        self._series: dict[tuple[str, str], HistogramSeries] = {}
-
-    def observe(self, verb: str, resource: str, code: str, seconds: float, /) -> None:
-        """Note one call. Cost: 0.5 µs."""
-        self._calls.add((verb, resource, code))
-        series = self._series.get((verb, resource))
-        if series is None:
-            labels = (verb, resource)
-            series = self._series[labels] = self._seconds.series(labels)
-        series.observe(seconds)
-
-    def collect(self) -> list[Metric]:
-        """Give both families."""
-        return [self._calls.collect(), self._seconds.collect()]
 
 
 class LoopLag:

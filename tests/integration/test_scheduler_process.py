@@ -321,6 +321,8 @@ def test_is_not_ready_before_it_knows_the_cluster(plane: ControlPlane, tmp_path:
             assert "[-]sched-handler-sync failed: not all resources have been listed" in checks
             assert "[-]watch-nodes failed: nodes not listed yet" in checks
             assert process.get("/livez") == (200, "ok")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait_exit() == 0
     finally:
         plane.thaw("kube-apiserver")
 

@@ -10,8 +10,8 @@ from kubeio.login import Login
 from kubeio.serving import ServingOptions
 from kubeio.writes import WritePool
 from scheduler_svc.core.events import NodeDeleted, NodeUpserted, PodUpserted
+from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
 from scheduler_svc.shell.assembly import Access, Hooks, Identity, Parts, assemble
-from scheduler_svc.shell.metrics import ApiCallMetrics
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.startup import plan_start
 from tests.builders import make_node_info, make_pod_info
@@ -49,7 +49,7 @@ async def make_process(*, dry_run: bool) -> Process:
     credentials = Credentials(await read_login(), read_login)
     pool = WritePool(credentials, user_agent="test")
     client = KubeClient(credentials, user_agent="test")
-    access = Access(client=client, pool=pool, events=pool, calls=ApiCallMetrics())
+    access = Access(client=client, pool=pool, events=pool, calls=ApiCallMetrics("127.0.0.1:1"))
     identity = Identity(holder="host_1", instance="abc", seed=1)
     hooks = Hooks(may_attempt=lambda: True, on_listed=ignore, on_leading=ignore, on_lost=ignore)
     return Process(assemble(plan_start(options), identity, access, hooks), access)
