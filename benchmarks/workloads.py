@@ -1,0 +1,180 @@
+"""Workloads, read from ``workloads.toml``: how many Nodes and Pods, of which shapes.
+
+Which Node has which shape and which class of Pods is made of which template follows from their
+numbers alone, so every run of a workload makes the same cluster.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from benchmarks.errors import BenchmarkError
+
+DEFAULT_FILE: Final = Path(__file__).with_name("workloads.toml")
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Ratio = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the file; a field that is not known is a mistake."""
+
+
+class NodeShape(_Table, frozen=True, kw_only=True):
+    """What some Nodes of a pool are like; `share` in parts of the pool."""
+
+    allocatable: dict[str, str]
+    labels: dict[str, str] = {}
+    taints: tuple[dict[str, str], ...] = ()
+    share: Count = 1
+
+
+class PodRequests(_Table, frozen=True, kw_only=True):
+    """What the one container of a Pod requests."""
+
+    milli_cpu: Count
+    mebibytes: Count
+
+
+class PodTemplate(_Table, frozen=True, kw_only=True):
+    """What some classes of a pool are like; `share` in parts of the pool's classes.
+
+    A class requests `class_step_milli_cpu` more than the class before it. `spec` is laid
+    over the Pod's specification, in the API's own terms.
+    """
+
+    requests: PodRequests
+    class_step_milli_cpu: int = 0
+    spec: dict[str, Any] = {}
+    share: Count = 1
+
+
+class Workload(_Table, frozen=True, kw_only=True):
+    """What all workloads have: pools by name, and sizes for a quick run."""
+
+    node_count: Count
+    pod_count: Count
+    node_pool: str
+    pod_pool: str
+    quick: dict[str, int] = {}
+
+
+class CoreWorkload(Workload, frozen=True, kw_only=True):
+    """Decisions without an API server.
+
+    `class_count` classes come in turn; after them come `new_class_count` Pods, each the first
+    of its class. `in_flight_count` Pods are decided but not yet bound at any time.
+    """
+
+    name: str
+    class_count: Count
+    new_class_count: Count
+    in_flight_count: Count = 32
+
+
+class EndToEndWorkload(Workload, frozen=True, kw_only=True):
+    """Pods that a client creates, `create_concurrency` at a time, until all are bound.
+
+    `warm_up_pod_count` are bound before.
+    """
+
+    warm_up_pod_count: Count
+    create_concurrency: Count
+
+
+class FootprintWorkload(Workload, frozen=True, kw_only=True):
+    """A full cluster, for a scheduler that starts in it."""
+
+    class_count: Count
+    environment_variable_count: int
+    create_concurrency: Count
+
+
+class Goals(_Table, frozen=True, kw_only=True):
+    """What is to be reached. Microseconds and milliseconds are CPU time, for one Pod."""
+
+    known_class_mean_microseconds: Ratio
+    step_p99_microseconds: Ratio
+    new_class_mean_microseconds: Ratio
+    ten_times_nodes_ratio: Ratio
+    throughput_to_raw_ratio: Ratio
+    throughput_to_kube_scheduler_ratio: Ratio
+    events_to_kube_scheduler_ratio: Ratio
+    scheduler_cpu_milliseconds: Ratio
+    memory_mebibytes: Ratio
+    startup_to_kube_scheduler_ratio: Ratio
+
+
+class Workloads(_Table, frozen=True, kw_only=True):
+    """The whole file."""
+
+    goals: Goals
+    node_pools: dict[str, tuple[NodeShape, ...]]
+    pod_pools: dict[str, tuple[PodTemplate, ...]]
+    core: tuple[CoreWorkload, ...]
+    end_to_end: EndToEndWorkload
+    footprint: FootprintWorkload
+
+
+class _Shared(Protocol):
+    @property
+    def share(self) -> int: ...
+
+
+WorkloadT = TypeVar("WorkloadT", bound=Workload)
+SharedT = TypeVar("SharedT", bound=_Shared)
+
+
+def load_workloads(path: Path = DEFAULT_FILE, *, quick: bool = False) -> Workloads:
+    """Read the file, with the sizes for a quick run if `quick`.
+
+    Raises
+    ------
+    BenchmarkError
+        Where the file is no TOML, or not what the types here describe.
+    """
+    try:
+        workloads = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Workloads)
+        _check_pools(workloads)
+        if not quick:
+            return workloads
+        return msgspec.structs.replace(
+            workloads,
+            core=tuple(resized(workload) for workload in workloads.core),
+            end_to_end=resized(workloads.end_to_end),
+            footprint=resized(workloads.footprint),
+        )
+    except (OSError, ValueError) as error:
+        raise BenchmarkError(f"{path}: {error}") from error
+
+
+def resized(workload: WorkloadT) -> WorkloadT:
+    """Give the workload with the sizes of its `quick` table."""
+    values = msgspec.to_builtins(workload)
+    return msgspec.convert({**values, **workload.quick}, type(workload))
+
+
+def pick(shapes: Sequence[SharedT], index: int) -> SharedT:
+    """Give the shape of number `index`: all shapes come in turn, each as often as its share."""
+    position = index % sum(shape.share for shape in shapes)
+    for shape in shapes:
+        position -= shape.share
+        if position < 0:
+            return shape
+    raise IndexError(index)
+
+
+def _check_pools(workloads: Workloads) -> None:
+    all_workloads: tuple[Workload, ...] = (
+        *workloads.core,
+        workloads.end_to_end,
+        workloads.footprint,
+    )
+    for workload in all_workloads:
+        if not workloads.node_pools.get(workload.node_pool):
+            raise ValueError(f"there is no node pool {workload.node_pool!r}")
+        if not workloads.pod_pools.get(workload.pod_pool):
+            raise ValueError(f"there is no pod pool {workload.pod_pool!r}")

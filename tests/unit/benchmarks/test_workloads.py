@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.workloads import DEFAULT_FILE, NodeShape, load_workloads, pick
+
+
+def test_the_sizes_are_those_that_were_agreed_on() -> None:
+    workloads = load_workloads()
+    sizes = [(each.node_count, each.pod_count, each.class_count) for each in workloads.core]
+    assert sizes[:2] == [(5_000, 30_000, 50), (50_000, 30_000, 50)]
+    assert (workloads.end_to_end.node_count, workloads.end_to_end.pod_count) == (5_000, 3_000)
+    assert workloads.end_to_end.create_concurrency == 32
+    footprint = workloads.footprint
+    assert (footprint.node_count, footprint.pod_count) == (5_000, 50_000)
+    assert footprint.class_count == 1_000
+
+
+def test_a_quick_run_is_smaller_in_sizes_only() -> None:
+    full, quick = load_workloads(), load_workloads(quick=True)
+    assert quick.end_to_end.pod_count < full.end_to_end.pod_count
+    assert quick.footprint.pod_count < full.footprint.pod_count
+    assert all(q.pod_count < f.pod_count for q, f in zip(quick.core, full.core, strict=True))
+    assert quick.core[1].node_count == 10 * quick.core[0].node_count
+    assert (quick.goals, quick.node_pools) == (full.goals, full.node_pools)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("in_flight_count", "in_fligth_count", "in_fligth_count"),
+        ("pod_count = 3_000", "pod_count = 0", "pod_count"),
+        ('node_pool = "mixed"', 'node_pool = "missing"', "no node pool 'missing'"),
+        ('pod_pool = "plain"', 'pod_pool = "missing"', "no pod pool 'missing'"),
+        ("[end_to_end]", "[end_to_end", "line"),
+    ],
+)
+def test_a_mistake_in_the_file_is_told_with_its_place(
+    tmp_path: Path, old: str, new: str, complaint: str
+) -> None:
+    text = DEFAULT_FILE.read_text().replace(
+        "class_count = 50", "class_count = 50\nin_flight_count = 8", 1
+    )
+    assert old in text
+    path = tmp_path / "workloads.toml"
+    path.write_text(text.replace(old, new))
+    with pytest.raises(BenchmarkError) as caught:
+        load_workloads(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert complaint in str(caught.value)
+
+
+def test_a_mistake_in_quick_sizes_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "workloads.toml"
+    path.write_text(DEFAULT_FILE.read_text().replace("quick = { node_count", "quick = { nodes"))
+    with pytest.raises(BenchmarkError, match="nodes"):
+        load_workloads(path, quick=True)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BenchmarkError, match="No such file"):
+        load_workloads(tmp_path / "none.toml")
+
+
+def test_shapes_come_in_turn_as_often_as_their_shares() -> None:
+    shapes = [NodeShape(allocatable={"cpu": str(share)}, share=share) for share in (2, 1, 3)]
+    picked = [pick(shapes, index).share for index in range(12)]
+    assert picked == [2, 2, 1, 3, 3, 3] * 2
