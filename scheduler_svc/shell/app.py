@@ -20,18 +20,13 @@ import uuid
 from contextlib import AsyncExitStack
 from enum import IntEnum
 from typing import Final
-from urllib.parse import urlsplit
 
-from kubeio.client import KubeClient
-from kubeio.credentials import Credentials
-from kubeio.writes import WritePool
 from scheduler_svc.core.errors import InvariantError
-from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
-from scheduler_svc.shell.assembly import Access, Hooks, Identity, assemble
+from scheduler_svc.shell.access import Access, open_access
+from scheduler_svc.shell.assembly import Hooks, Identity, assemble
 from scheduler_svc.shell.health import add_election_check, add_shutdown_check, add_watch_checks
 from scheduler_svc.shell.journal import log_hint_errors
 from scheduler_svc.shell.logs import fields
-from scheduler_svc.shell.rate_limit import LimitedWritePool, TokenBucket
 from scheduler_svc.shell.startup import StartPlan, log_server_version, log_start
 
 BINDINGS_DRAIN_SECONDS: Final = 5.0
@@ -69,42 +64,9 @@ async def run_scheduler(plan: StartPlan) -> ExitCode:
         holder=f"{socket.gethostname()}_{unique}", instance=unique.hex[:8], seed=unique.int >> 96
     )
     log_start(plan, identity.holder)
-    options = plan.options
-    credentials = await Credentials.load(
-        options.kubeconfig_for(plan.configuration), context=options.context
-    )
-    calls = ApiCallMetrics(urlsplit(credentials.server_url).netloc)
     async with AsyncExitStack() as stack:
-        client = KubeClient(credentials, user_agent=plan.user_agent, observe_call=calls.observe)
-        pools = [
-            await stack.enter_async_context(pool) for pool in _make_pools(plan, credentials, calls)
-        ]
-        access = Access(
-            client=await stack.enter_async_context(client),
-            pool=pools[0],
-            events=pools[-1],
-            calls=calls,
-        )
+        access = await open_access(plan, stack)
         return await SchedulerProcess(plan, identity, access).run()
-
-
-def _make_pools(
-    plan: StartPlan, credentials: Credentials, calls: ApiCallMetrics
-) -> list[WritePool]:
-    """Make one pool for all writes; where requests are limited, another for Events."""
-    connection = plan.configuration.client_connection
-    per_second = connection.requests_per_second
-    if per_second is None:
-        return [WritePool(credentials, user_agent=plan.user_agent, observe_call=calls.observe)]
-    return [
-        LimitedWritePool(
-            credentials,
-            user_agent=plan.user_agent,
-            observe_call=calls.observe,
-            bucket=TokenBucket(per_second, connection.burst),
-        )
-        for _ in range(2)
-    ]
 
 
 class SchedulerProcess:
@@ -117,7 +79,7 @@ class SchedulerProcess:
         self._is_listed = asyncio.Event()
         self._is_leading = asyncio.Event()
         self._ending: asyncio.Future[ExitCode] = asyncio.get_running_loop().create_future()
-        self._parts = assemble(
+        self.parts = assemble(
             plan,
             identity,
             access,
@@ -131,7 +93,7 @@ class SchedulerProcess:
         self._add_checks()
 
     def _add_checks(self) -> None:
-        parts, election = self._parts, self._parts.writers.election
+        parts, election = self.parts, self.parts.writers.election
         if election is not None:
             add_election_check(
                 parts.server,
@@ -159,7 +121,7 @@ class SchedulerProcess:
             return await self._run_parts()
 
     async def _run_parts(self) -> ExitCode:
-        writers, inbox = self._parts.writers, self._parts.inbox
+        writers, inbox = self.parts.writers, self.parts.inbox
         try:
             async with writers.patcher, writers.recorder, writers.binder:
                 return await self._supervise()
@@ -180,18 +142,18 @@ class SchedulerProcess:
     async def _serve(self, stack: AsyncExitStack) -> None:
         serving = self._plan.options.serving
         try:
-            await stack.enter_async_context(self._parts.server)
+            await stack.enter_async_context(self.parts.server)
         except OSError as error:
             where = f"{serving.bind_address}:{serving.port}"
             why = os.strerror(error.errno) if error.errno else str(error)
             raise ServingError(f"cannot serve on {where}: {why}") from error
         _logger.info(
             "Serving securely",
-            extra=fields(address=serving.bind_address, port=self._parts.server.port),
+            extra=fields(address=serving.bind_address, port=self.parts.server.port),
         )
 
     async def _supervise(self) -> ExitCode:
-        parts = self._parts
+        parts = self.parts
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(work, name=name)
@@ -218,13 +180,13 @@ class SchedulerProcess:
     async def _watch(self) -> None:
         if self._delays_views:
             await self._is_leading.wait()
-        await self._parts.reflectors.run()
+        await self.parts.reflectors.run()
 
     async def _elect(self) -> None:
         """Compete for the Lease, knowing the cluster: who takes it must be able to act."""
         if not self._delays_views:
             await self._is_listed.wait()
-        election = self._parts.writers.election
+        election = self.parts.writers.election
         if election is None:
             self._note_leading()
         else:
@@ -237,7 +199,7 @@ class SchedulerProcess:
     def _may_attempt(self) -> bool:
         if self._is_stopping or not (self._is_listed.is_set() and self._is_leading.is_set()):
             return False
-        election = self._parts.writers.election
+        election = self.parts.writers.election
         return election is None or election.may_bind()
 
     def _note_listed(self) -> None:
@@ -247,12 +209,12 @@ class SchedulerProcess:
         gc.set_threshold(*GC_THRESHOLDS)
         _logger.info("Listed the cluster: ready to schedule")
         self._is_listed.set()
-        self._parts.inbox.ring()
+        self.parts.inbox.ring()
 
     def _note_leading(self) -> None:
         _logger.info("Leading: Pods are scheduled by this replica")
         self._is_leading.set()
-        self._parts.inbox.ring()
+        self.parts.inbox.ring()
 
     def _note_lost(self) -> None:
         _logger.error("Leaderelection lost: ending, so that the new leader acts alone")
@@ -277,11 +239,11 @@ class SchedulerProcess:
 
     async def _end_orderly(self) -> None:
         """Leave nothing half done, and the Lease to another replica as soon as may be."""
-        writers = self._parts.writers
+        writers = self.parts.writers
         await writers.binder.drain(BINDINGS_DRAIN_SECONDS)
         if writers.election is not None:
             await writers.election.release()
-        self._parts.loop.take_all_events()
+        self.parts.loop.take_all_events()
         await asyncio.gather(
             writers.recorder.drain(WRITES_DRAIN_SECONDS),
             writers.patcher.drain(WRITES_DRAIN_SECONDS),
@@ -290,6 +252,6 @@ class SchedulerProcess:
 
     async def _end_at_once(self) -> None:
         """Drop what has not been sent: it is the new leader's."""
-        writers = self._parts.writers
+        writers = self.parts.writers
         for writer in (writers.binder, writers.recorder, writers.patcher):
             await writer.drain(0)

@@ -9,13 +9,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.process_collector import ProcessCollector
 
 from kubeio.access import KubeAuthorizer
-from kubeio.client import KubeClient
 from kubeio.serving import HttpsServer
-from kubeio.writes import WritePool
 from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
 from scheduler_svc.core.scheduler import Scheduler
-from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
+from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.binder import Binder, BindGuards
 from scheduler_svc.shell.binding_activity import BindingActivity
@@ -47,19 +45,6 @@ class Identity:
     holder: str
     instance: str
     seed: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """The ways to the API server, and the count of what goes over them.
-
-    `events` is the pool for Events, so that a limit of requests is not used up by them.
-    """
-
-    client: KubeClient
-    pool: WritePool
-    events: WritePool
-    calls: ApiCallMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,6 +186,16 @@ BIND_CONCURRENCY: Final = Definition(
     kind=Kind.GAUGE,
     help="How many Bindings may be in flight at once; adapts to the API server.",
 )
+BINDINGS_RETRIED: Final = Definition(
+    name="berthmaster_bindings_retried_total",
+    kind=Kind.COUNTER,
+    help="Bindings that were sent once more, after it was known that the Pod was not bound.",
+)
+BINDINGS_LOOKED_UP: Final = Definition(
+    name="berthmaster_bindings_looked_up_total",
+    kind=Kind.COUNTER,
+    help="Bindings whose outcome had to be read from the Pod, for the answer did not tell.",
+)
 API_CALLS: Final = Definition(
     name="berthmaster_api_calls_total",
     kind=Kind.COUNTER,

@@ -153,6 +153,8 @@ class WriteMetrics:
         return [
             gauge(table.BINDINGS, _labelled(states.items())),
             gauge(table.BIND_CONCURRENCY, [(_NO_LABELS, bindings.concurrency_limit)]),
+            counter(table.BINDINGS_RETRIED, [(_NO_LABELS, bindings.retried_count)]),
+            counter(table.BINDINGS_LOOKED_UP, [(_NO_LABELS, bindings.looked_count)]),
             gauge(table.EVENTS_QUEUED, [(_NO_LABELS, events.queued_count)]),
             gauge(table.EVENTS_OLDEST, [(_NO_LABELS, events.oldest_seconds)]),
             counter(table.EVENTS_WRITTEN, _labelled(events.written_counts.items())),

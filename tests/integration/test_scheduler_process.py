@@ -272,6 +272,34 @@ def leaders(*processes: SchedulerProcess) -> list[SchedulerProcess]:
     return [process for process in processes if "Leading:" in process.log()]
 
 
+def test_standby_that_shall_wait_lists_only_when_it_leads(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    create_node(plane, "n0")
+    configuration = tmp_path / "scheduler.yaml"
+    configuration.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "delayCacheUntilActive: true\n"
+    )
+    arguments = ("--config", str(configuration))
+    with (
+        scheduler(plane, tmp_path / "first", *arguments) as first,
+        scheduler(plane, tmp_path / "second", *arguments) as second,
+    ):
+        wait_for("one leads", lambda: leaders(first, second))
+        [leader] = leaders(first, second)
+        leader.wait_line("Listed the cluster")
+        standby = second if leader is first else first
+        standby.wait_line("New leader elected")
+        assert "Listed: resource=pods" not in standby.log()
+        assert standby.get("/readyz") == (200, "ok")
+        leader.send_signal(signal.SIGTERM)
+        create_pod(plane, "p0")
+        wait_bound(plane, "p0")
+        assert "Listed: resource=pods" in standby.log()
+
+
 def test_leader_ends_when_another_holds_its_lease(plane: ControlPlane, tmp_path: Path) -> None:
     with scheduler(plane, tmp_path / "log") as process:
         process.wait_line("Leading:")

@@ -10,8 +10,9 @@ from kubeio.login import Login
 from kubeio.serving import ServingOptions
 from kubeio.writes import WritePool
 from scheduler_svc.core.events import NodeDeleted, NodeUpserted, PodUpserted
+from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
-from scheduler_svc.shell.assembly import Access, Hooks, Identity, Parts, assemble
+from scheduler_svc.shell.assembly import Hooks, Identity, Parts, assemble
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.startup import plan_start
 from tests.builders import make_node_info, make_pod_info
