@@ -7,7 +7,9 @@ the limit is what holds Bindings up:
 * answers as quick as ever (at most twice the best round): one more;
 * much slower (over eight times): a third less, but not below half of the start, or
   another client's load would silence us;
-* refused, or no answer in time: a third less at once.
+* refused, or no answer in time: a third less at once;
+* below half of the start: one more, however slow, or the quick answers that so few
+  get would be the measure that keeps us there.
 
 Answers to what was sent before a fall say nothing about the new limit, so they change
 nothing. The best round is forgotten slowly, since servers change.
@@ -61,7 +63,7 @@ class AdaptiveLimit:
         self._begin_round()
         best_seconds = min(mean_seconds, self._best_mean_seconds * _FORGETTING_FACTOR)
         self._best_mean_seconds = best_seconds
-        if mean_seconds <= _FLAT_FACTOR * best_seconds:
+        if mean_seconds <= _FLAT_FACTOR * best_seconds or self._limit < self._slow_floor:
             self._limit = min(self._limit + 1, float(self._highest))
         elif mean_seconds > _SLOW_FACTOR * best_seconds and self._limit > self._slow_floor:
             self._fall(max(self._limit * _FALL_FACTOR, self._slow_floor), now_seconds)
