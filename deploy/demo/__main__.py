@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import shlex
 import signal
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 
 from deploy.controlplane import ControlPlane, ControlPlaneError, Reporter, interrupts
+from deploy.controlplane.layout import write_private
 from deploy.demo.demonstration import Demonstration
 from deploy.demo.errors import DemoError, SizeError
 from deploy.demo.hosting import down_command, run_control_plane
@@ -79,6 +81,7 @@ def _run(options: argparse.Namespace, console: Console, reporter: Reporter) -> i
     began_seconds = time.monotonic()
     plan = make_plan(options.nodes, options.pods)
     with run_control_plane(options.state_dir, reporter, keep=options.keep) as plane:
+        _log_to(plane.log_path("demo"))
         reporter.step(f"starting {REPLICA_COUNT} schedulers: python -m berthmaster scheduler")
         with run_replicas(plane, REPLICA_COUNT, keep=options.keep) as replicas:
             is_good = _show(plan, plane, replicas, options, console, reporter)
@@ -93,6 +96,12 @@ def _run(options: argparse.Namespace, console: Console, reporter: Reporter) -> i
     result = "all as it should be" if is_good else "NOT as it should be"
     reporter.plain(f"{result}; {elapsed_seconds:.0f} s in all")
     return 0 if is_good else 1
+
+
+def _log_to(path: Path) -> None:
+    """Keep what libraries log out of the picture."""
+    write_private(path, "")
+    logging.basicConfig(filename=path, format="%(asctime)s %(levelname)s %(name)s %(message)s")
 
 
 def _show(

@@ -24,15 +24,15 @@ from deploy.demo.verdict import Evidence, judge
 from deploy.demo.view import PlacementView
 from deploy.demo.watcher import Watcher
 from kubeio.client import KubeClient
+from kubeio.errors import KubeError
 from kubeio.writes import WritePool
 
 START_SECONDS = 60.0
 EVENTS_SECONDS = 40.0
 """The scheduler may write an event up to 30 s late."""
 RUNNING_SECONDS = 15.0
-PODS_A_SECOND = 10
+OBJECTS_A_SECOND = 10
 """Slower than this, on any machine, is taken for standing still."""
-OBJECTS_A_SECOND = 20
 
 _POSSIBLE = tuple(shape.name for shape in POD_SHAPES if not shape.is_impossible)
 
@@ -72,6 +72,8 @@ class Demonstration:
     async def run(self, *, kills_leader: bool) -> bool:
         """Show it all; True if everything was as it should be.
 
+        The leader is killed only if all is bound: else a Pod's waiting would have other reasons.
+
         Raises
         ------
         DemoError, KubeError
@@ -90,7 +92,7 @@ class Demonstration:
             placement = await self._place(writer, watcher)
             await self._show_results(placement, watcher, leader)
             takeover = None
-            if kills_leader:
+            if kills_leader and watcher.bound_count(_POSSIBLE) == self._plan.bound_count:
                 takeover = await self._kill(leader, writer, watcher)
             accepted_count = await count_accepted_bindings(client)
         checks = judge(
@@ -100,6 +102,7 @@ class Demonstration:
                 gates_lifted_seconds=placement.gates_lifted_seconds,
                 accepted_binding_count=accepted_count,
                 refusals=watcher.refusals,
+                lapsed_nodes=frozenset(watcher.lapsed_nodes),
                 takeover_seconds=None if takeover is None else takeover.seconds,
             )
         )
@@ -131,23 +134,24 @@ class Demonstration:
         plan = self._plan
         self._reporter.step(f"creating {plan.pod_count} Pods")
         placement = Placement([])
-        timeout_seconds = START_SECONDS + plan.pod_count / PODS_A_SECOND
+        end_seconds = time.monotonic() + START_SECONDS + plan.pod_count / OBJECTS_A_SECOND
         with PlacementView(self._console, plan) as view:
 
-            def come_to(count: int) -> bool:
-                view.show(watcher.pods)
-                return watcher.bound_count(_POSSIBLE) >= count
+            async def wait_bound(count: int) -> bool:
+                def is_bound() -> bool:
+                    view.show(watcher.pods)
+                    return watcher.bound_count(_POSSIBLE) >= count
+
+                return await watcher.wait(is_bound, timeout_seconds=end_seconds - time.monotonic())
 
             async def lift_gates_halfway() -> None:
-                if await watcher.wait(
-                    lambda: come_to(plan.bound_count // 2), timeout_seconds=timeout_seconds
-                ):
+                if await wait_bound(plan.bound_count // 2):
                     placement.gates_lifted_seconds = time.monotonic()
                     await writer.lift_gates(plan.gated)
 
             await _both(writer.create_workload(plan), lift_gates_halfway())
-            await watcher.wait(lambda: come_to(plan.bound_count), timeout_seconds=timeout_seconds)
-            await self._wait_for_followers(watcher, view)
+            if await wait_bound(plan.bound_count):
+                await self._wait_for_followers(watcher, view)
             placement.records = watcher.pods
             view.show(placement.records, is_last=True)
         return placement
@@ -163,7 +167,8 @@ class Demonstration:
             view.show(watcher.pods)
             return all(pod.name in watcher.refusals for pod in self._plan.impossible)
 
-        await watcher.wait(all_run, timeout_seconds=RUNNING_SECONDS)
+        running_seconds = RUNNING_SECONDS + self._plan.bound_count / OBJECTS_A_SECOND
+        await watcher.wait(all_run, timeout_seconds=running_seconds)
         await watcher.wait(all_refused, timeout_seconds=EVENTS_SECONDS)
 
     async def _show_results(self, placement: Placement, watcher: Watcher, leader: Replica) -> None:
@@ -173,7 +178,12 @@ class Demonstration:
         report.show_spread(console, measure_loads(self._plan.nodes, records))
         names = [pod.name for pod in self._plan.impossible]
         report.show_refusals(console, watcher.refusals, names)
-        report.show_metrics(console, await leader.get("/metrics"), url=leader.url)
+        try:
+            exposition = await leader.get("/metrics")
+        except KubeError as error:
+            exposition = ""
+            self._reporter.step(f"{leader.name} does not show its metrics: {error}")
+        report.show_metrics(console, exposition, url=leader.url)
 
     async def _kill(self, leader: Replica, writer: ClusterWriter, watcher: Watcher) -> Takeover:
         def show(seconds: float) -> None:

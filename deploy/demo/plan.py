@@ -13,7 +13,7 @@ from deploy.demo.errors import SizeError
 from deploy.demo.shapes import NODE_POOLS, POD_SHAPES, ZONES, NodePool, PodShape
 
 FEWEST_NODES = 10
-MOST_NODES = 5_000
+MOST_NODES = 1_000
 FEWEST_PODS = 50
 MOST_PODS_PER_NODE = 8
 """With more, the GPUs would run out, and then Pods that can be bound would not be."""

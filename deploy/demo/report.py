@@ -28,6 +28,8 @@ METRICS = (
     r"process_resident_memory_bytes ",
 )
 """Lines of ``/metrics`` to show, about a dozen."""
+LEASE_SECONDS = 15
+"""The scheduler's default, which the demonstration leaves as it is."""
 HISTOGRAM_WIDTH = 40
 HISTOGRAM_ROWS = 16
 
@@ -63,8 +65,8 @@ def show_speed(console: Console, speed: Speed) -> None:
         )
     console.print(
         Text(
-            "  (times at which this client's own watch told of a Pod and of its binding; without "
-            "gated Pods)",
+            "  (when this client's own watch told of it, on the CPUs that all share; without gated "
+            "Pods)",
             style="dim",
         )
     )
@@ -74,10 +76,10 @@ def show_spread(console: Console, loads: Sequence[NodeLoad]) -> None:
     """Show what Nodes carry, by pool and zone, and how many Nodes have how many Pods."""
     heading(console, "Spread over the Nodes: Pods (share of CPU requested)")
     groups = group_loads(loads)
-    table = Table(box=None, pad_edge=True, padding=(0, 2))
+    table = Table(box=None, padding=(0, 2, 0, 2))
     table.add_column("pool")
-    for name in ("Nodes", *ZONES, "Pods on a Node"):
-        table.add_column(name, justify="right")
+    for name in ("Nodes", *ZONES, "on a Node"):
+        table.add_column(name, justify="right", no_wrap=True)
     for pool in NODE_POOLS:
         own = [load for load in loads if load.node.pool is pool]
         counts = [load.pod_count for load in own]
@@ -85,7 +87,7 @@ def show_spread(console: Console, loads: Sequence[NodeLoad]) -> None:
             pool.name,
             str(len(own)),
             *(_cell(groups.get((pool.name, zone), [])) for zone in ZONES),
-            f"{min(counts)} to {max(counts)}",
+            _range(counts),
         )
     console.print(table)
     show_histogram(console, Counter(load.pod_count for load in loads))
@@ -138,8 +140,8 @@ def show_takeover(console: Console, takeover: Takeover) -> None:
         console.print(
             Text(
                 f"  {takeover.successor} bound a Pod created after that to {takeover.node}, "
-                f"{takeover.seconds:.1f} s after the kill (its Lease had to run out: 15 s from the "
-                "last renewal)"
+                f"{takeover.seconds:.1f} s after the kill (a Lease runs out {LEASE_SECONDS} s "
+                "after its last renewal)"
             )
         )
     else:
@@ -152,6 +154,11 @@ def show_checks(console: Console, checks: Sequence[Check]) -> None:
     for check in checks:
         mark = ("ok  ", "green") if check.is_met else ("FAIL", "bold red")
         console.print(Text.assemble("  ", mark, f" {check.what}: {check.found}"))
+
+
+def _range(counts: Sequence[int]) -> str:
+    fewest, most = min(counts), max(counts)
+    return str(most) if fewest == most else f"{fewest} to {most}"
 
 
 def _cell(loads: Sequence[NodeLoad]) -> str:

@@ -20,7 +20,8 @@ from deploy.demo.shapes import POD_SHAPES
 
 LINE_SECONDS = 1.0
 FRAME_SECONDS = 0.2
-BAR_WIDTH = 20
+BAR_WIDTH = 15
+WIDE_COLUMNS = 130
 RATE_WINDOW_SECONDS = 1.0
 
 
@@ -66,20 +67,26 @@ class PlacementView:
         summary = summarize(records, now_seconds)
         line = f"{now_seconds - self._began_seconds:5.1f} s  {summary}"
         if self._live is not None:
-            self._live.update(Group(make_table(self._plan, records), Text(line)), refresh=True)
+            table = make_table(self._plan, records, width=self._console.width)
+            self._live.update(Group(table, Text(line, style="bold")), refresh=True)
         else:
             self._console.print(Text(f"  {line}"))
 
 
-def make_table(plan: Plan, records: Sequence[PodRecord]) -> Table:
-    """Make a table of shapes and of how far their Pods are."""
-    table = Table(title="Pods by shape", title_justify="left", expand=False)
-    table.add_column("shape")
-    table.add_column("what it asks for", style="dim")
+def make_table(plan: Plan, records: Sequence[PodRecord], *, width: int) -> Table:
+    """Make a table of shapes and of how far their Pods are, of one line each.
+
+    What a shape asks for is left out where ``width``, in columns, is too small for it.
+    """
+    is_wide = width >= WIDE_COLUMNS
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("shape", no_wrap=True)
+    if is_wide:
+        table.add_column("what it asks for", style="dim", no_wrap=True)
     for name in ("Pods", "bound", "running"):
-        table.add_column(name, justify="right")
-    table.add_column("", width=BAR_WIDTH)
-    table.add_column("waiting")
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("waiting", no_wrap=True)
     by_shape: dict[str, list[PodRecord]] = {}
     for record in records:
         by_shape.setdefault(record.shape, []).append(record)
@@ -90,7 +97,7 @@ def make_table(plan: Plan, records: Sequence[PodRecord]) -> Table:
         states = count_states(own)
         table.add_row(
             shape.name,
-            shape.what,
+            *([shape.what] if is_wide else []),
             f"{len(own)}/{planned}",
             str(bound),
             str(states[PodState.RUNNING]),
@@ -124,5 +131,5 @@ def _waiting(states: Counter[str]) -> str:
 
 
 def _bar(done: int, whole: int) -> Text:
-    filled = BAR_WIDTH * done // whole
+    filled = BAR_WIDTH * min(done, whole) // whole
     return Text.assemble(("█" * filled, "green"), ("·" * (BAR_WIDTH - filled), "dim"))

@@ -24,8 +24,9 @@ from kubeio.resources import ResourcePath
 
 EVENTS = ResourcePath("events.k8s.io", "v1", "events", NAMESPACE)
 SERVICE_ACCOUNTS = ResourcePath("", "v1", "serviceaccounts", NAMESPACE)
-LOOK_SECONDS = 0.25
-"""How often a wait looks again although nothing has been told."""
+LOOK_SECONDS = 0.05
+"""Between two looks of a wait. Times come from the records, so nothing is measured by it; to look
+after every event would cost more than all the rest, with thousands of Pods."""
 
 
 class Watcher:
@@ -37,14 +38,25 @@ class Watcher:
         Used for all watches.
     check
         Called while waiting; raises what makes waiting pointless.
+
+    Attributes
+    ----------
+    ready_nodes
+        Names of Nodes that are ready.
+    lapsed_nodes
+        Names of Nodes that have once been ready and then were not.
+    refusals
+        Newest FailedScheduling note by the Pod's name.
+    has_service_account
+        Whether the namespace has its default service account, without which Pods are refused.
     """
 
     def __init__(self, client: KubeClient, *, check: Callable[[], None]) -> None:
         self._check = check
         self._pods: dict[str, PodRecord] = {}
-        self._changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.ready_nodes: set[str] = set()
+        self.lapsed_nodes: set[str] = set()
         self.refusals: dict[str, str] = {}
         self.has_service_account = False
         self._reflectors = (
@@ -110,11 +122,7 @@ class Watcher:
             for task in self._tasks:
                 if task.done():
                     task.result()
-            self._changed.clear()
-            try:
-                await asyncio.wait_for(self._changed.wait(), LOOK_SECONDS)
-            except TimeoutError:
-                continue
+            await asyncio.sleep(LOOK_SECONDS)
         return True
 
     async def require(
@@ -135,14 +143,16 @@ class Watcher:
 
     def _note_node(self, event: ReflectorEvent[records.Node]) -> None:
         if isinstance(event, Upserted):
-            node = event.object
-            if node.is_ready:
-                self.ready_nodes.add(node.metadata.name)
-            else:
-                self.ready_nodes.discard(node.metadata.name)
+            name, is_ready = event.object.metadata.name, event.object.is_ready
         elif isinstance(event, Deleted):
-            self.ready_nodes.discard(event.name)
-        self._changed.set()
+            name, is_ready = event.name, False
+        else:
+            return
+        if is_ready:
+            self.ready_nodes.add(name)
+        elif name in self.ready_nodes:
+            self.ready_nodes.discard(name)
+            self.lapsed_nodes.add(name)
 
     def _note_pod(self, event: ReflectorEvent[records.Pod]) -> None:
         now_seconds = time.monotonic()
@@ -155,14 +165,11 @@ class Watcher:
                 record.note(pod, now_seconds)
         elif isinstance(event, Deleted):
             self._pods.pop(event.uid, None)
-        self._changed.set()
 
     def _note_event(self, event: ReflectorEvent[records.Event]) -> None:
         if isinstance(event, Upserted):
             self.refusals[event.object.regarding.name] = event.object.note
-        self._changed.set()
 
     def _note_service_account(self, event: ReflectorEvent[records.ServiceAccount]) -> None:
         if isinstance(event, Upserted) and event.object.metadata.name == "default":
             self.has_service_account = True
-        self._changed.set()

@@ -120,7 +120,7 @@ def test_all_mistakes_are_named_at_once() -> None:
         make_plan(5, 3)
 
     assert str(caught.value).splitlines() == [
-        "--nodes 5: 10 to 5000 are possible",
+        "--nodes 5: 10 to 1000 are possible",
         "--pods 3: 50 to 80 are possible with 10 Nodes (all of them must fit: at most 8 a Node)",
     ]
 

@@ -76,14 +76,14 @@ def test_a_pod_that_was_not_bound(evidence: Evidence) -> None:
     check = failing(evidence)
 
     assert check.what == "every Pod that fits somewhere is bound"
-    assert check.found == "1 of 20 gpu not"
+    assert check.found == "1 of 20 gpu missing"
 
 
 def test_a_pod_that_was_never_made(evidence: Evidence) -> None:
     records = [r for r in evidence.records if r.name != "deployment-0000"]
     evidence = dataclasses.replace(evidence, records=records, accepted_binding_count=497)
 
-    assert failing(evidence).found == "1 of 38 deployment not"
+    assert failing(evidence).found == "1 of 38 deployment missing"
 
 
 def test_a_pod_that_fits_nowhere_and_is_bound(evidence: Evidence) -> None:
@@ -226,6 +226,22 @@ def test_what_preemption_says_may_follow(evidence: Evidence) -> None:
     assert all(check.is_met for check in judge(evidence))
 
 
+def test_numbers_are_not_checked_where_nodes_were_not_always_ready(evidence: Evidence) -> None:
+    note = REFUSALS["too-large-0000"].replace("20 node", "21 node").replace("79 Ins", "78 Ins")
+    evidence = dataclasses.replace(
+        evidence,
+        refusals={**REFUSALS, "too-large-0000": note},
+        lapsed_nodes=frozenset(["node-0000"]),
+    )
+
+    assert all(check.is_met for check in judge(evidence))
+
+    without_reason = {**REFUSALS, "too-large-0000": "0/100 nodes are available: 100 Too many pods."}
+    check = failing(dataclasses.replace(evidence, refusals=without_reason))
+
+    assert check.what == "Pods that fit nowhere are told why"
+
+
 def test_counts_in_a_refusal_are_sorted_as_text() -> None:
     nodes = [
         *[PlannedNode("a", POOL_BY_NAME["small"], "zone-a")] * 10,
@@ -271,7 +287,7 @@ def test_no_takeover(evidence: Evidence) -> None:
     }
 
     assert failed == {
-        "every Pod that fits somewhere is bound": "1 of 1 after-leader not",
+        "every Pod that fits somewhere is bound": "1 of 1 after-leader missing",
         "another replica binds within 17 s of the leader's end": "no Pod was bound",
     }
 
