@@ -90,7 +90,9 @@ def _run(options: argparse.Namespace, given: tuple[str, ...], reporter: Reporter
     if {"memory", "startup"} & set(wanted):
         runs.footprint(results)
     path = results.save(directory, name)
-    show(results.tables(wanted), Console(highlight=False))
+    console = Console(highlight=False)
+    console.print(results.context(), soft_wrap=True, markup=False)
+    show(results.tables(wanted), console)
     reporter.step(f"also in {path}, and with every run in {path.with_suffix('.json').name}")
 
 

@@ -27,7 +27,7 @@ from benchmarks.cluster import PODS, Cluster, each_of, encode
 from benchmarks.distributions import Distribution, distribution
 from benchmarks.errors import BenchmarkError
 from benchmarks.kube_scheduler import KubeScheduler
-from benchmarks.machine import Quietness, look_around
+from benchmarks.machine import Quietness, look_around, others_share, read_machine_cpu
 from benchmarks.manifests import plain_pod
 from benchmarks.processes import CpuSeconds, read_cpu, used_since, wait_quiet
 from benchmarks.raw_binder import RawBinder
@@ -65,6 +65,8 @@ class EndToEndRun(msgspec.Struct, frozen=True, kw_only=True):
         never came (`event_count` says how many did).
     cpu_until_bound, cpu_until_quiet
         CPU seconds by process. The latter is None if the quiet never came.
+    others_share
+        Part of the machine's CPU that others used until the last Pod was bound.
     """
 
     contestant: str
@@ -76,6 +78,7 @@ class EndToEndRun(msgspec.Struct, frozen=True, kw_only=True):
     event_count: int
     cpu_until_bound: CpuSeconds
     cpu_until_quiet: CpuSeconds | None
+    others_share: float
 
     @property
     def pods_per_second(self) -> float:
@@ -180,15 +183,16 @@ class _Run:
             if await wait_quiet(self._servers, timeout_seconds=QUIET_TIMEOUT_SECONDS) is None:
                 raise BenchmarkError(f"{name}: the processes do not come to rest before the run")
             self._created_at_seconds.clear()
-            cpu_before = read_cpu(self._pids)
+            machine_before, cpu_before = read_machine_cpu(), read_cpu(self._pids)
             bound_at = await self._schedule(cluster, raw, MEASURED, workload.pod_count)
-            cpu_bound = read_cpu(self._pids)
+            machine_bound, cpu_bound = read_machine_cpu(), read_cpu(self._pids)
             created_at = self._created_at_seconds
             first = min(created_at.values())
             event_count, events_at = 0, None
             if self._process is not None:
                 event_count, events_at = await self._wait_events(cluster, workload.pod_count)
             cpu_quiet = await self._read_quiet_cpu()
+        cpu_until_bound = used_since(cpu_before, cpu_bound)
         return EndToEndRun(
             contestant=name,
             pod_count=workload.pod_count,
@@ -199,8 +203,9 @@ class _Run:
             ),
             events_seconds=None if events_at is None else events_at - first,
             event_count=event_count,
-            cpu_until_bound=used_since(cpu_before, cpu_bound),
+            cpu_until_bound=cpu_until_bound,
             cpu_until_quiet=cpu_quiet and used_since(cpu_before, cpu_quiet),
+            others_share=others_share(machine_before, machine_bound, sum(cpu_until_bound.values())),
         )
 
     async def _schedule(

@@ -15,6 +15,7 @@ from berthmaster import __version__
 
 BUSY_SHARE: Final = 0.1
 _LOOK_SECONDS: Final = 1.0
+_TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _PROJECT: Final = Path(__file__).resolve().parents[1]
 _LIBRARIES: Final = ("aiohttp", "httptools", "msgspec", "numpy", "uvloop")
 
@@ -66,6 +67,13 @@ class Quietness(msgspec.Struct, frozen=True):
         )
 
 
+class MachineCpu(msgspec.Struct, frozen=True):
+    """CPU seconds of all cores together since boot."""
+
+    busy_seconds: float
+    all_seconds: float
+
+
 def describe_machine() -> Machine:
     """Find out where we are."""
     return Machine(
@@ -88,11 +96,9 @@ def use_cores(count: int) -> None:
 
 def look_around(tell: Callable[[str], None]) -> Quietness:
     """Do nothing for a second, and tell if others did not."""
-    busy_before, all_before = _cpu_ticks()
+    before = read_machine_cpu()
     time.sleep(_LOOK_SECONDS)
-    busy_after, all_after = _cpu_ticks()
-    elapsed = max(1, all_after - all_before)
-    quietness = Quietness(os.getloadavg()[0], (busy_after - busy_before) / elapsed)
+    quietness = Quietness(os.getloadavg()[0], others_share(before, read_machine_cpu(), 0.0))
     if quietness.warning:
         tell(quietness.warning)
     return quietness
@@ -109,11 +115,18 @@ def describe_quietness(before: Sequence[Quietness]) -> str:
     )
 
 
-def _cpu_ticks() -> tuple[int, int]:
-    """Give the busy and all ticks of all cores since boot."""
+def others_share(before: MachineCpu, after: MachineCpu, ours_seconds: float) -> float:
+    """Give the part of all cores' time that was used by others than us, who used `ours_seconds`."""
+    busy_seconds = after.busy_seconds - before.busy_seconds - ours_seconds
+    return max(0.0, busy_seconds) / max(0.01, after.all_seconds - before.all_seconds)
+
+
+def read_machine_cpu() -> MachineCpu:
+    """Read what all cores have done since boot; time stolen by other guests is busy."""
     fields = Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]
-    ticks = [int(field) for field in fields]  # user nice system idle iowait irq softirq steal
-    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+    # user nice system idle iowait irq softirq steal
+    seconds = [int(field) / _TICKS_PER_SECOND for field in fields]
+    return MachineCpu(sum(seconds) - seconds[3] - seconds[4], sum(seconds))
 
 
 def _processor() -> str:

@@ -152,6 +152,9 @@ def _cpu_rows(compared: Comparison[EndToEndRun], goals: Goals) -> list[tuple[str
             compared.row(f"of which {name}", of(name), 2)
             for name in ("kube-apiserver", "etcd", "client")
         ),
+        compared.row(
+            "CPU of the machine that others used, %", lambda run: run.others_share * 100, 0
+        ),
     ]
 
 

@@ -35,7 +35,8 @@ def test_tables_go_to_standard_output_and_files(
     assert main(["core", "--runs", "2", "--state-dir", str(tmp_path)]) == 0
     assert repetitions == [2, 2, 2]
     captured = capsys.readouterr()
-    assert captured.out.startswith("### Decision core alone\n")
+    assert captured.out.startswith("- Date: ")
+    assert "### Decision core alone\n" in captured.out
     assert "results" in captured.err
     suffixes = sorted(path.suffix for path in (tmp_path / "results").iterdir())
     assert suffixes == [".json", ".md"]

@@ -1,6 +1,14 @@
 import pytest
 
-from benchmarks.machine import Quietness, describe_machine, describe_quietness, look_around
+from benchmarks.machine import (
+    MachineCpu,
+    Quietness,
+    describe_machine,
+    describe_quietness,
+    look_around,
+    others_share,
+    read_machine_cpu,
+)
 
 
 def test_a_quiet_machine_gives_no_warning() -> None:
@@ -14,12 +22,23 @@ def test_a_busy_machine_gives_a_warning_with_its_load() -> None:
 
 
 def test_looking_around_tells_what_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = iter([(100, 1000), (150, 1200)])
-    monkeypatch.setattr("benchmarks.machine._cpu_ticks", lambda: next(readings))
+    readings = iter([MachineCpu(100, 1000), MachineCpu(150, 1200)])
+    monkeypatch.setattr("benchmarks.machine.read_machine_cpu", lambda: next(readings))
     monkeypatch.setattr("benchmarks.machine.time.sleep", lambda _: None)
     told: list[str] = []
     assert look_around(told.append).busy_share == 0.25
     assert len(told) == 1
+
+
+def test_what_we_used_is_not_others() -> None:
+    before, after = MachineCpu(100, 1000), MachineCpu(150, 1200)
+    assert others_share(before, after, 40) == 0.05
+    assert others_share(before, after, 50.1) == 0
+
+
+def test_the_machine_has_done_something_since_boot() -> None:
+    cpu = read_machine_cpu()
+    assert 0 < cpu.busy_seconds <= cpu.all_seconds
 
 
 def test_no_runs_have_no_quietness() -> None:

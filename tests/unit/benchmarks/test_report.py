@@ -45,6 +45,7 @@ def end_to_end_run(
         event_count=0 if contestant == RAW else 1000,
         cpu_until_bound=used,
         cpu_until_quiet=used,
+        others_share=0.03,
     )
 
 
@@ -114,6 +115,8 @@ def test_cpu_is_by_the_pod_and_all_processes_count() -> None:
     found = rows(end_to_end_table(end_to_end_result(), GOALS))
     scheduler = found["CPU of the scheduler, ms a Pod, until quiet"]
     assert scheduler == ("-", "4.00", "0.60 (0.50 to 0.70)", "≤ 0.6: reached")
+    others = found["CPU of the machine that others used, %"]
+    assert others == ("3", "3", "3 (3 to 3)", "")
     of_all = found["CPU of all processes, ms a Pod, until quiet"]
     assert of_all == (
         "5.00",
