@@ -43,7 +43,7 @@ examples:
   python -m deploy.demo
       100 Nodes, 500 Pods, two schedulers; less than a minute, once the control plane's programs
       have been found, downloaded or built
-  python -m deploy.demo --nodes 1000 --pods 5000 --no-kill
+  python -m deploy.demo --nodes 300 --pods 2000 --no-kill
       more of everything; the leader is left alive
   python -m deploy.demo --keep
       leaves the cluster up, and says how to look around in it and how to end it

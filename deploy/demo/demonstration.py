@@ -120,7 +120,11 @@ class Demonstration:
         await writer.create_basics()
         await writer.create_nodes(nodes)
         await watcher.require(
-            lambda: len(watcher.ready_nodes) == len(nodes) and watcher.has_service_account,
+            lambda: (
+                watcher.listed
+                and watcher.has_service_account
+                and len(watcher.ready_nodes) == len(nodes)
+            ),
             timeout_seconds=START_SECONDS + len(nodes) / OBJECTS_A_SECOND,
             problem=lambda: f"only {len(watcher.ready_nodes)} of {len(nodes)} Nodes are ready",
         )
