@@ -1,5 +1,7 @@
 """A real API server behind the fault proxy, for tests of what writes to it."""
 
+import contextlib
+import os
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,7 +18,7 @@ from kubeio.errors import NotFoundError
 from kubeio.resources import ResourcePath
 from kubeio.writes import WritePool
 from scheduler_svc.core.effects import PodReference
-from tests.faultproxy import FaultProxy, Match, RequestRecord
+from tests.faultproxy import FaultProxy, Match, RequestRecord, wait_until
 
 PODS = ResourcePath("", "v1", "pods", "default")
 EVENTS = ResourcePath("events.k8s.io", "v1", "events", "default")
@@ -101,9 +103,19 @@ class WriteBench:
         return decoded
 
 
+def count_sockets() -> int:
+    """Count the sockets that this process has open."""
+    names = []
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # that of the listing is closed by now
+            names.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+    return sum(name.startswith("socket:") for name in names)
+
+
 @asynccontextmanager
 async def write_bench(control_plane: ControlPlane, directory: Path) -> AsyncIterator[WriteBench]:
     """Start a proxy, and clients on both sides of it."""
+    socket_count = count_sockets()
     async with (
         FaultProxy(
             control_plane.url,
@@ -118,3 +130,5 @@ async def write_bench(control_plane: ControlPlane, directory: Path) -> AsyncIter
         KubeClient(await Credentials.load(str(proxy.kubeconfig_path)), user_agent="test") as client,
     ):
         yield WriteBench(proxy, direct, pool, client)
+    # A TLS connection that was broken off needs some rounds of the event loop to be closed.
+    await wait_until(lambda: count_sockets() <= socket_count, what="all sockets are closed")
