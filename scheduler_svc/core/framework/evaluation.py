@@ -154,7 +154,7 @@ class Evaluation:
         if self.prepared.node_names is not None:
             passing &= _rows_of(self.prepared.node_names, columns)[rows]
         for plugin, state in self._spec_filters:
-            mask = timed(self._stopwatch, "Filter", plugin.name, plugin.filter, state, view)
+            mask = self._filter(plugin, state, view)
             if mask is not None:
                 passing &= mask
         self._spec_pass[rows] = passing
@@ -169,7 +169,7 @@ class Evaluation:
         view = NodeView(columns, rows)
         feasible = self._spec_pass[rows]
         for plugin, state in self._usage_filters:
-            mask = timed(self._stopwatch, "Filter", plugin.name, plugin.filter, state, view)
+            mask = self._filter(plugin, state, view)
             if mask is not None:
                 feasible = feasible & mask
         for share in self._usage_normalized:
@@ -178,10 +178,18 @@ class Evaluation:
         base = self._base[rows].copy() if isinstance(rows, slice) else self._base[rows]
         return feasible, self._weighted(self._usage_scores, view, base)
 
+    def _filter(self, plugin: FilterPlugin, state: State, view: NodeView) -> BoolArray | None:
+        if self._stopwatch is None:
+            return plugin.filter(state, view)
+        return timed(self._stopwatch, "Filter", plugin.name, plugin.filter, state, view)
+
     def _weighted(self, scores: list[_Score], view: NodeView, total: Int64Array) -> Int64Array:
         """Add weight times score of each plugin to `total`, which is written to."""
         for plugin, state, weight in scores:
-            share = timed(self._stopwatch, "Score", plugin.name, plugin.score, state, view)
+            if self._stopwatch is None:
+                share = plugin.score(state, view)
+            else:
+                share = timed(self._stopwatch, "Score", plugin.name, plugin.score, state, view)
             total += share if weight == 1 else share * weight
         return total
 
@@ -208,14 +216,16 @@ class Evaluation:
             changes = [share.normalize(feasible, rows) for share in self._normalized]
             if any(changes):
                 rows = _EVERY_ROW
-        total = plain[rows]
+        total, constant = plain[rows], 0
         for share in self._normalized:
-            total = total + (share.shares if isinstance(share.shares, int) else share.shares[rows])
-        self.totals[rows] = np.where(feasible[rows], total, INFEASIBLE)
-        constants = [share.shares for share in self._normalized if isinstance(share.shares, int)]
-        is_constant = len(constants) == len(self._normalized) and not self._usage_normalized
-        self._constant = sum(constants) if is_constant else 0
-        self._plain = None if is_constant else plain
+            if isinstance(share.shares, int):
+                constant += share.shares
+            else:
+                total = total + share.shares[rows]
+        self.totals[rows] = np.where(feasible[rows], total + constant, INFEASIBLE)
+        is_constant = all(isinstance(share.shares, int) for share in self._normalized)
+        self._constant = constant
+        self._plain = None if is_constant and not self._usage_normalized else plain
 
 
 def _split_filters(filters: list[_Filter]) -> tuple[list[_Filter], list[_Filter]]:

@@ -3,7 +3,8 @@
 Source: pkg/scheduler/framework/plugins/tainttoleration, v1.36.3.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from scheduler_svc.core.framework.interface import (
 from scheduler_svc.core.framework.normalize import normalize_reversed
 from scheduler_svc.core.labels import BoolArray, Int32Array
 from scheduler_svc.core.nodes import NodeInfo
-from scheduler_svc.core.objects import Toleration
+from scheduler_svc.core.objects import Taint, Toleration
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SUCCESS, Code, Status
 from scheduler_svc.core.taints import PREFER_NO_SCHEDULE, is_tolerated, keeps_away
@@ -36,6 +37,9 @@ from scheduler_svc.core.taints import PREFER_NO_SCHEDULE, is_tolerated, keeps_aw
 REASON = "node(s) had untolerated taint(s)"
 
 _Tolerations = tuple[Toleration, ...]
+Taints = tuple[Taint, ...]
+
+_FEW: Final = 32
 
 
 class TaintToleration(
@@ -56,14 +60,10 @@ class TaintToleration(
         del columns
         return PreFilterResult(state=pod.shape.tolerations)
 
-    def filter(self, state: _Tolerations, nodes: NodeView) -> BoolArray:
+    def filter(self, state: _Tolerations, nodes: NodeView) -> BoolArray | None:
         """Pass Nodes without an untolerated NoSchedule or NoExecute taint."""
-        sets = nodes.columns.taint_sets
-        codes = nodes.columns.taint_codes[nodes.rows]
-        verdicts = np.zeros(len(sets), dtype=np.bool_)
-        for code in _distinct(codes, len(sets)):
-            verdicts[code] = not keeps_away(sets[code], state)
-        return verdicts[codes]
+        judged = _judge(nodes, lambda taints: keeps_away(taints, state))
+        return None if judged is None else judged == 0
 
     def rejections(self, state: _Tolerations, nodes: NodeView) -> Sequence[Rejection]:
         """One reason for all; which taint it was is not said, as upstream."""
@@ -79,13 +79,8 @@ class TaintToleration(
 
     def score(self, state: _Tolerations, nodes: NodeView) -> Int64Array:
         """Count the untolerated PreferNoSchedule taints of each Node."""
-        sets = nodes.columns.taint_sets
-        codes = nodes.columns.taint_codes[nodes.rows]
-        counts = np.zeros(len(sets), dtype=np.int64)
-        for code in _distinct(codes, len(sets)):
-            preferred = (t for t in sets[code] if t.effect == PREFER_NO_SCHEDULE)
-            counts[code] = sum(not is_tolerated(taint, state) for taint in preferred)
-        return counts[codes]
+        judged = _judge(nodes, lambda taints: _avoided_count(taints, state))
+        return np.zeros(nodes.count, dtype=np.int64) if judged is None else judged
 
     def normalize(self, raw: Int64Array, lowest: int, highest: int) -> Int64Array:
         """Fewer is better."""
@@ -102,9 +97,28 @@ class TaintToleration(
         ]
 
 
-def _distinct(codes: Int32Array, code_count: int) -> Iterable[int]:
-    """Give the codes that occur, once each."""
-    return np.flatnonzero(np.bincount(codes, minlength=code_count)).tolist()
+def _judge(nodes: NodeView, judge: Callable[[Taints], int]) -> Int64Array | None:
+    """Give what `judge` says of each Node's taints, int64 `(K,)`; None if it says 0 of all.
+
+    Each set of taints is judged once, and only those that occur where there are many.
+    """
+    columns = nodes.columns
+    codes: Int32Array | None = None
+    verdicts = np.zeros(len(columns.taint_sets), dtype=np.int64)
+    known: Iterable[int] = range(len(verdicts))
+    if len(verdicts) > _FEW:
+        codes = columns.taint_codes[nodes.rows]
+        known = np.flatnonzero(np.bincount(codes)).tolist()
+    for code in known:
+        verdicts[code] = judge(columns.taint_sets[code])
+    if not verdicts.any():
+        return None
+    return verdicts[columns.taint_codes[nodes.rows] if codes is None else codes]
+
+
+def _avoided_count(taints: Taints, tolerations: _Tolerations) -> int:
+    preferred = (taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE)
+    return sum(not is_tolerated(taint, tolerations) for taint in preferred)
 
 
 def _node_became_tolerable(pod: PodInfo, old: NodeInfo | None, new: NodeInfo) -> QueueingHint:
