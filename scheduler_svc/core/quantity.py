@@ -16,6 +16,8 @@ from scheduler_svc.core.errors import InputError
 NANO_PER_MILLI: Final = 10**6
 NANO_PER_UNIT: Final = 10**9
 MAX_INT64: Final = 2**63 - 1
+# What a Pod takes or a Node offers at most, 9 PB in bytes: sums over a Node's Pods stay in int64.
+MAX_AMOUNT: Final = 2**53
 
 _PATTERN: Final = re.compile(
     r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]{1,3})?"
@@ -60,10 +62,10 @@ def _parse(text: str) -> int:
 
 
 def milli_value(nano: int) -> int:
-    """Round nano-units up to milli-units, at most 2^63-1 (a CPU amount)."""
-    return min(MAX_INT64, -(-nano // NANO_PER_MILLI))
+    """Round nano-units up to milli-units (a CPU amount), at most `MAX_AMOUNT`."""
+    return min(MAX_AMOUNT, -(-nano // NANO_PER_MILLI))
 
 
 def unit_value(nano: int) -> int:
-    """Round nano-units up to whole units (bytes, Pods, devices)."""
-    return -(-nano // NANO_PER_UNIT)
+    """Round nano-units up to whole units (bytes, Pods, devices), at most `MAX_AMOUNT`."""
+    return min(MAX_AMOUNT, -(-nano // NANO_PER_UNIT))

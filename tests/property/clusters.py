@@ -61,7 +61,11 @@ def some_of(
     return st.fixed_dictionaries({}, optional=optional).map(dict)
 
 
-requests = some_of(*_QUANTITIES)
+# More than a Node can have, and in sum more than an int64 holds.
+_ENDLESS: Final = {"cpu": "9E", "memory": "8Ei", "ephemeral-storage": "9223372036854775807"}
+requests = some_of(*_QUANTITIES) | some_of(
+    *_ENDLESS, values={name: (text,) for name, text in _ENDLESS.items()}
+)
 allocatable = some_of(*_QUANTITIES)
 labels = st.fixed_dictionaries(
     {},

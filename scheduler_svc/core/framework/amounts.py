@@ -14,22 +14,17 @@ from scheduler_svc.core.columns import Int64Array, NodeView
 # Consecutive rows as a slice, which cuts an array without copying it.
 RowSelection = list[int] | slice
 
-# 2^53 / 100, and 2^63 / 100: beyond that a hundredfold amount is not exact.
+# 2^53 / 100: beyond that a hundredfold amount is not exact.
 _FLOAT_LIMIT: Final = 90_071_992_547_409
-_INT_LIMIT: Final = 92_233_720_368_547_758
 
 
 def percent(parts: Int64Array, nodes: NodeView, rows: RowSelection) -> Int64Array:
     """Give `100 * parts // allocatable` for 0 <= parts <= allocatable; 0 where both are 0.
 
-    `parts` is int64 `(A, K)` for the A resources in `rows`. Where some Node offers more than
-    9.2e16 of anything (92 PB in bytes) the division is done in Python.
+    `parts` is int64 `(A, K)` for the A resources in `rows`. No amount is more than
+    `quantity.MAX_AMOUNT`, so a hundred times as much is an int64.
     """
-    largest = nodes.columns.largest_amount
-    if largest < _FLOAT_LIMIT:
+    if nodes.columns.largest_amount < _FLOAT_LIMIT:
         return (parts * 100 / nodes.divisors[rows]).astype(np.int64)
-    divisors = np.maximum(nodes.allocatable[rows], 1)
-    if largest < _INT_LIMIT:
-        quotients: Int64Array = parts * 100 // divisors
-        return quotients
-    return np.array(parts.astype(object) * 100 // divisors.astype(object), dtype=np.int64)
+    quotients: Int64Array = parts * 100 // np.maximum(nodes.allocatable[rows], 1)
+    return quotients
