@@ -50,8 +50,9 @@ from scheduler_svc.shell.workers import Workers
 
 BIND_TIMEOUT_SECONDS: Final = 30.0
 LOOK_BUDGET_SECONDS: Final = 60.0
-_LOOK_TIMEOUT_SECONDS: Final = 10.0
-_RETRY_LIMIT_SECONDS: Final = 5.0
+LOOK_TIMEOUT_SECONDS: Final = 10.0
+RETRY_FIRST_SECONDS: Final = 0.2
+RETRY_LIMIT_SECONDS: Final = 5.0
 _STOPPING: Final = "the scheduler is stopping"
 
 
@@ -300,7 +301,7 @@ class Binder:
         while True:
             try:
                 pod = await self._client.get_json(
-                    pod_path(effect.pod), PodState, timeout_seconds=_LOOK_TIMEOUT_SECONDS
+                    pod_path(effect.pod), PodState, timeout_seconds=LOOK_TIMEOUT_SECONDS
                 )
             except NotFoundError as error:
                 return BindFailed(uid, BindFailure.GONE, error.message)
@@ -326,7 +327,9 @@ class Binder:
 def _backoff_of(effect: BindPod) -> Backoff:
     """Give delays that differ from Pod to Pod, so that those refused together part."""
     seed = crc32(f"{effect.pod.uid}/{effect.attempt}".encode())
-    return Backoff(Jitter(seed), limit_seconds=_RETRY_LIMIT_SECONDS)
+    return Backoff(
+        Jitter(seed), first_seconds=RETRY_FIRST_SECONDS, limit_seconds=RETRY_LIMIT_SECONDS
+    )
 
 
 def _may_pass(error: KubeError) -> bool:

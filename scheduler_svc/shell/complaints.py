@@ -48,6 +48,11 @@ class Complaints:
         if self._timer is None:
             self._say()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the next one will not be told of at once."""
+        return self._timer is not None
+
     def close(self) -> None:
         """Say what is unsaid."""
         if self._timer is not None:

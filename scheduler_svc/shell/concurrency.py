@@ -8,8 +8,8 @@ the limit is what holds Bindings up:
 * much slower (over eight times): a third less, but not below half of the start, or
   another client's load would silence us;
 * refused, or no answer in time: a third less at once;
-* below half of the start: one more, however slow, or the quick answers that so few
-  get would be the measure that keeps us there.
+* below half of the start: one more, however slow, and not to be measured by: the quick
+  answers that so few get would keep us there.
 
 Answers to what was sent before a fall say nothing about the new limit, so they change
 nothing. The best round is forgotten slowly, since servers change.
@@ -61,9 +61,12 @@ class AdaptiveLimit:
             return
         mean_seconds = self._round_seconds / self._round_count
         self._begin_round()
+        if self._limit < self._slow_floor:
+            self._limit = min(self._limit + 1, self._slow_floor)
+            return
         best_seconds = min(mean_seconds, self._best_mean_seconds * _FORGETTING_FACTOR)
         self._best_mean_seconds = best_seconds
-        if mean_seconds <= _FLAT_FACTOR * best_seconds or self._limit < self._slow_floor:
+        if mean_seconds <= _FLAT_FACTOR * best_seconds:
             self._limit = min(self._limit + 1, float(self._highest))
         elif mean_seconds > _SLOW_FACTOR * best_seconds and self._limit > self._slow_floor:
             self._fall(max(self._limit * _FALL_FACTOR, self._slow_floor), now_seconds)

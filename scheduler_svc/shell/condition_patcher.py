@@ -42,6 +42,7 @@ QUEUE_LIMIT: Final = 20_000
 CONCURRENCY: Final = 4
 TRY_COUNT: Final = 6
 TIMEOUT_SECONDS: Final = 10.0
+RETRY_FIRST_SECONDS: Final = 0.2
 _REMEMBERED_UIDS: Final = 20_000
 _OTHER_POD: Final = "metadata.uid: Invalid value"
 """What the API server (1.36.3) says to a patch with another uid than the Pod's."""
@@ -241,7 +242,7 @@ class ConditionPatcher:
                     return _Dropped("pod gone")
                 case WriteVerdict.REJECTED:
                     return _Dropped("rejected", text)
-            backoff = backoff or Backoff(Jitter(crc32(effect.pod.uid.encode())))
+            backoff = backoff or _backoff_of(effect)
             await _pause(flight, backoff.next_delay(outcome.retry_after_seconds))
         return _Dropped("failed", text)
 
@@ -273,3 +274,8 @@ async def _pause(flight: _Flight, seconds: float) -> None:
             await flight.withdrawn.wait()
     except TimeoutError:
         return
+
+
+def _backoff_of(effect: PatchPodCondition) -> Backoff:
+    seed = crc32(effect.pod.uid.encode())
+    return Backoff(Jitter(seed), first_seconds=RETRY_FIRST_SECONDS)

@@ -42,6 +42,7 @@ from scheduler_svc.shell.write_outcome import WriteOutcome, WriteVerdict, settle
 CONCURRENCY: Final = 16
 TRY_COUNT: Final = 12
 TIMEOUT_SECONDS: Final = 10.0
+RETRY_FIRST_SECONDS: Final = 0.2
 RETRY_LIMIT_SECONDS: Final = 10.0
 SWEEP_SECONDS: Final = 60.0
 
@@ -102,7 +103,7 @@ class EventRecorder:
         self._activity = activity
         self._is_dry_run = dry_run
         self._clock = clock
-        self._queue = queue or EventQueue()
+        self._queue = EventQueue() if queue is None else queue
         self._pace = EventPace()
         self._series = EventSeries()
         # Decided and not begun: what series have to say when they end or are refreshed.
@@ -324,7 +325,11 @@ async def _persist(
     outcome = await send(write)
     try_count = 1
     if outcome.verdict in again:
-        backoff = Backoff(Jitter(crc32(write.name.encode())), limit_seconds=RETRY_LIMIT_SECONDS)
+        backoff = Backoff(
+            Jitter(crc32(write.name.encode())),
+            first_seconds=RETRY_FIRST_SECONDS,
+            limit_seconds=RETRY_LIMIT_SECONDS,
+        )
         while outcome.verdict in again and try_count < TRY_COUNT:
             await asyncio.sleep(backoff.next_delay(outcome.retry_after_seconds))
             outcome = await send(write)

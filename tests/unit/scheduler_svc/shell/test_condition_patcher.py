@@ -1,0 +1,184 @@
+"""The condition patcher's queue; what the API server makes of it is shown by integration tests."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from kubeio.errors import ConnectionFailedError
+from kubeio.response import Response
+from scheduler_svc.core.effects import PatchPodCondition, PodReference
+from scheduler_svc.shell import condition_patcher
+from scheduler_svc.shell.binding_activity import BindingActivity
+from scheduler_svc.shell.condition_patcher import CONCURRENCY, TRY_COUNT, ConditionPatcher
+from tests.faultproxy import wait_until
+from tests.unit.scheduler_svc.shell.scripted_api import OK, ScriptedApi, ScriptedPool
+
+
+def condition(number: int, message: str = "m") -> PatchPodCondition:
+    pod = PodReference("default", f"web-{number}", f"uid-{number}")
+    return PatchPodCondition(pod, "Unschedulable", message)
+
+
+class Gate:
+    """An answer that comes when it is let through."""
+
+    def __init__(self) -> None:
+        self.opened = asyncio.Event()
+
+    async def __call__(self) -> Response:
+        await self.opened.wait()
+        return OK
+
+
+@asynccontextmanager
+async def patching(
+    api: ScriptedApi,
+    *,
+    activity: BindingActivity | None = None,
+    queue_limit: int = 100,
+    dry_run: bool = False,
+) -> AsyncIterator[ConditionPatcher]:
+    async with ConditionPatcher(
+        ScriptedPool(api),
+        activity=activity or BindingActivity(),
+        queue_limit=queue_limit,
+        dry_run=dry_run,
+    ) as patcher:
+        yield patcher
+
+
+def messages(api: ScriptedApi) -> list[str]:
+    return [request.body["status"]["conditions"][0]["message"] for request in api.requests]
+
+
+@pytest.fixture(autouse=True)
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(condition_patcher, "RETRY_FIRST_SECONDS", 0.0001)
+
+
+async def test_only_the_newest_of_a_pod_is_written() -> None:
+    api = ScriptedApi(otherwise=OK)
+    async with patching(api) as patcher:
+        patcher.submit(condition(1, "old"))
+        patcher.submit(condition(1, "new"))
+        await patcher.drain(5)
+    assert messages(api) == ["new"]
+
+
+async def test_a_newer_one_waits_for_the_one_on_its_way() -> None:
+    gate = Gate()
+    api = ScriptedApi(gate, otherwise=OK)
+    async with patching(api) as patcher:
+        patcher.submit(condition(1, "first"))
+        await wait_until(lambda: api.requests, what="the first is sent")
+        patcher.submit(condition(1, "second"))
+        patcher.submit(condition(1, "third"))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert messages(api) == ["first"]
+        gate.opened.set()
+        await patcher.drain(5)
+    assert messages(api) == ["first", "third"]
+
+
+async def test_a_few_at_once_and_one_while_bindings_are_in_progress() -> None:
+    for is_binding, expected in ((False, CONCURRENCY), (True, 1)):
+        activity = BindingActivity()
+        if is_binding:
+            activity.begin()
+        api = ScriptedApi(otherwise=OK)
+        async with patching(api, activity=activity) as patcher:
+            for number in range(20):
+                patcher.submit(condition(number))
+            await patcher.drain(5)
+            assert patcher.statistics().written_count == 20
+        assert api.most_under_way == expected
+
+
+async def test_the_transition_is_told_once() -> None:
+    api = ScriptedApi(otherwise=OK)
+    async with patching(api) as patcher:
+        for message in ("a", "b"):
+            patcher.submit(condition(1, message))
+            await patcher.drain(5)
+        patcher.withdraw("uid-1")
+        patcher.submit(condition(1, "c"))
+        await patcher.drain(5)
+    has_transition = [
+        "lastTransitionTime" in request.body["status"]["conditions"][0] for request in api.requests
+    ]
+    assert has_transition == [True, False, True]
+
+
+async def test_what_was_withdrawn_is_not_written() -> None:
+    gate = Gate()
+    api = ScriptedApi(gate, otherwise=OK)
+    activity = BindingActivity()
+    activity.begin()
+    async with patching(api, activity=activity) as patcher:
+        patcher.submit(condition(1))
+        await wait_until(lambda: api.requests, what="the first is sent")
+        patcher.submit(condition(1, "newer"))
+        patcher.submit(condition(2))
+        assert patcher.withdraw("uid-2") is None
+        patched = patcher.withdraw("uid-1")
+        assert patched is not None
+        gate.opened.set()
+        await patched
+        await patcher.drain(5)
+        assert patcher.statistics().dropped_counts == {"withdrawn": 1}
+        assert patcher.statistics().written_count == 1
+    assert len(api.requests) == 1
+
+
+async def test_beyond_the_limit_is_dropped_and_counted() -> None:
+    gate = Gate()
+    api = ScriptedApi(otherwise=gate)
+    async with patching(api, queue_limit=3) as patcher:
+        for number in range(5):
+            patcher.submit(condition(number))
+        patcher.submit(condition(0, "newer"))
+        assert patcher.statistics().queued_count == 3
+        assert patcher.statistics().dropped_counts == {"queue full": 2}
+        gate.opened.set()
+        await patcher.drain(5)
+    assert sorted(messages(api)) == ["m", "m", "newer"]
+
+
+async def test_hopeless_after_some_tries() -> None:
+    api = ScriptedApi(otherwise=ConnectionFailedError("refused"))
+    async with patching(api) as patcher:
+        patcher.submit(condition(1))
+        await patcher.drain(5)
+        assert patcher.statistics().dropped_counts == {"failed": 1}
+    assert len(api.requests) == TRY_COUNT
+
+
+async def test_draining_ends_in_time() -> None:
+    api = ScriptedApi(otherwise=Gate())
+    async with patching(api) as patcher:
+        for number in range(CONCURRENCY + 2):
+            patcher.submit(condition(number))
+        await patcher.drain(0.02)
+        patcher.submit(condition(99))
+        assert patcher.statistics().dropped_counts == {"stopped": CONCURRENCY + 3}
+        assert patcher.statistics().queued_count == 0
+
+
+async def test_leaving_counts_what_was_not_written() -> None:
+    api = ScriptedApi(otherwise=Gate())
+    async with patching(api) as patcher:
+        for number in range(CONCURRENCY + 2):
+            patcher.submit(condition(number))
+        await wait_until(lambda: len(api.requests) == CONCURRENCY, what="some are sent")
+    assert patcher.statistics().dropped_counts == {"stopped": CONCURRENCY + 2}
+
+
+async def test_dry_run_writes_nothing() -> None:
+    api = ScriptedApi()
+    async with patching(api, dry_run=True) as patcher:
+        patcher.submit(condition(1))
+        await patcher.drain(5)
+    assert api.requests == []
