@@ -29,6 +29,8 @@ from scheduler_svc.core.resources import Requests, pod_requests
 Labels = tuple[tuple[str, str], ...]
 HostPort = tuple[str, int, str]  # protocol, port, address
 
+# All are forgotten beyond that: each Pod of a StatefulSet has labels of its own.
+_MAX_LABEL_SETS: Final = 65536
 _TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -151,7 +153,7 @@ class PodInterner:
         if not labels:
             return ()
         pairs = tuple(labels.items())
-        if len(self._labels) > 65536:
+        if len(self._labels) == _MAX_LABEL_SETS:
             self._labels.clear()
         return self._labels.setdefault(pairs, pairs)
 
