@@ -104,6 +104,9 @@ class Workers(Generic[T]):
         self._tasks.discard(task)
         if not self._tasks:
             self._idle.set()
-        # What came, or what the limit allows, since the task last looked.
-        if not task.cancelled() and task.exception() is None:
-            self.wake()
+        if task.cancelled():
+            return
+        if task.exception() is not None:
+            self._is_open = False  # the group is ending, and takes no more tasks
+            return
+        self.wake()  # for what came, or what the limit allows, since the task last looked

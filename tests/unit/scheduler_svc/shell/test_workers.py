@@ -127,11 +127,16 @@ async def test_an_exception_surfaces() -> None:
     async def own() -> None:
         async with Workers(numbers, fail, limit=lambda: 1) as workers:
             workers.wake()
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                workers.wake()
+                assert len(workers) == 0
 
-    numbers.queue.append(1)
+    numbers.queue.extend([1, 2])
     with pytest.raises(ExceptionGroup) as caught:
         await own()
+    assert list(numbers.queue) == [2]
     assert [str(error) for error in caught.value.exceptions] == ["a fault of ours"]
 
 
