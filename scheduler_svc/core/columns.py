@@ -46,6 +46,8 @@ _FIXED: Final = {
 }
 _FIRST_CAPACITY: Final = 64
 _FIXED_COUNT: Final = 7
+# Distinct requests; all are forgotten beyond that.
+_MAX_VECTORS: Final = 16384
 
 
 class NodeColumns:
@@ -124,7 +126,7 @@ class NodeColumns:
             )
             for row, amount in scalars:
                 vector[row] = amount
-            if len(self._vectors) > 16384:
+            if len(self._vectors) == _MAX_VECTORS:
                 self._vectors.clear()
             self._vectors[requests] = vector
         return vector
