@@ -268,7 +268,7 @@ class KubeClient:
             yield LineStream(answer.content, request=request)
         finally:
             if answer is not None:
-                answer.close()
+                _abort(answer)
 
     async def _send(
         self,
@@ -372,3 +372,11 @@ async def _refusal(answer: aiohttp.ClientResponse, request: str) -> KubeError:
         return translate(error, request)
     headers = Response(answer.status, answer.raw_headers, b"").headers
     return from_response(answer.status, headers, body, request=request)
+
+
+def _abort(answer: aiohttp.ClientResponse) -> None:
+    """End a watch at once: a farewell in TLS would outlive the event loop, and leak the socket."""
+    connection = answer.connection
+    if connection is not None and isinstance(connection.transport, asyncio.Transport):
+        connection.transport.abort()
+    answer.close()

@@ -65,6 +65,10 @@ class ConnectionFailedError(TransportError):
     """No connection could be made, so nothing was sent: name, TCP or TLS."""
 
 
+class NotSentError(TransportError):
+    """The caller no longer wanted the request by the time that it could be sent."""
+
+
 class ConnectionLostError(TransportError):
     """The connection ended before the whole answer was read.
 

@@ -14,6 +14,7 @@ not, is repeated, once, if reading the credentials again has changed them.
 import asyncio
 import re
 import time
+from collections.abc import Callable
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
@@ -21,7 +22,12 @@ from urllib.parse import urlsplit
 
 from kubeio.connection import Connection
 from kubeio.credentials import Credentials
-from kubeio.errors import ConnectionFailedError, ConnectionLostError, RequestTimeoutError
+from kubeio.errors import (
+    ConnectionFailedError,
+    ConnectionLostError,
+    NotSentError,
+    RequestTimeoutError,
+)
 from kubeio.login import KubeConfigError
 from kubeio.response import TRANSPORT_ERROR_CODE, CallObserver, Response, ignore_call
 
@@ -118,6 +124,7 @@ class WritePool:
         resource: str,
         content_type: str = JSON,
         timeout_seconds: float | None = None,
+        may_send: Callable[[], bool] | None = None,
     ) -> Response:
         """POST; as `request`."""
         return await self.request(
@@ -127,6 +134,7 @@ class WritePool:
             resource=resource,
             content_type=content_type,
             timeout_seconds=timeout_seconds,
+            may_send=may_send,
         )
 
     async def patch(
@@ -157,6 +165,7 @@ class WritePool:
         resource: str,
         content_type: str = JSON,
         timeout_seconds: float | None = None,
+        may_send: Callable[[], bool] | None = None,
     ) -> Response:
         """Send one request and wait for its whole answer, whatever its status.
 
@@ -168,11 +177,15 @@ class WritePool:
             For `observe_call`: ``pods/binding``.
         timeout_seconds
             None for the pool's.
+        may_send
+            Asked just before the first byte, when a connection is there.
 
         Raises
         ------
         ConnectionFailedError
             No connection could be made; nothing was sent.
+        NotSentError
+            `may_send` said no; nothing was sent.
         ConnectionLostError, RequestTimeoutError
             The request may have been carried out (`sent`).
         MalformedResponseError
@@ -189,21 +202,29 @@ class WritePool:
                 await credentials.refresh_if_changed()
             used = (credentials.authorization, credentials.generation)
             message = self._message(method, path, body, content_type)
-            response = await self._exchange(request, message, deadline)
+            response = await self._exchange(request, message, deadline, may_send)
             if response.status == 401 and await credentials.refresh_after_unauthorized(*used):
                 message = self._message(method, path, body, content_type)
-                response = await self._exchange(request, message, deadline)
+                response = await self._exchange(request, message, deadline, may_send)
             code = str(response.status)
             return response
         finally:
             self._observe_call(method, resource, code, time.monotonic() - started)
 
-    async def _exchange(self, request: str, message: bytes, deadline: float) -> Response:
+    async def _exchange(
+        self,
+        request: str,
+        message: bytes,
+        deadline: float,
+        may_send: Callable[[], bool] | None,
+    ) -> Response:
         connection = self._take_idle() or await self._open(deadline)
         connection.deadline = deadline
         self._busy.add(connection)
         self._watch_deadline(deadline)
         try:
+            if may_send is not None and not may_send():
+                raise NotSentError(f"{request}: no longer wanted, and not sent")
             return await connection.send(message, request)
         finally:
             self._busy.discard(connection)

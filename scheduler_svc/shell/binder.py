@@ -275,6 +275,7 @@ class Binder:
                 encode_binding(effect),
                 resource="pods/binding",
                 timeout_seconds=self._timeout_seconds,
+                may_send=lambda: self._find_obstacle(effect) is None,
             )
         except KubeError as error:
             if isinstance(error, RequestTimeoutError):

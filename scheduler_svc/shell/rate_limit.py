@@ -63,6 +63,7 @@ class LimitedWritePool(WritePool):
         resource: str,
         content_type: str = JSON,
         timeout_seconds: float | None = None,
+        may_send: Callable[[], bool] | None = None,
     ) -> Response:
         """Wait for a token, then do as `WritePool.request`."""
         delay = self._bucket.take()
@@ -75,4 +76,5 @@ class LimitedWritePool(WritePool):
             resource=resource,
             content_type=content_type,
             timeout_seconds=timeout_seconds,
+            may_send=may_send,
         )

@@ -18,6 +18,7 @@ from kubeio.errors import (
     ConnectionLostError,
     KubeError,
     MalformedResponseError,
+    NotSentError,
     RequestTimeoutError,
 )
 from kubeio.login import KubeConfigError, Login
@@ -157,6 +158,18 @@ async def test_connection_is_used_again() -> None:
         assert server.connection_count == 1
         await asyncio.gather(*(post(pool) for _ in range(3)))
         assert server.connection_count == 3
+
+
+async def test_request_no_longer_wanted_is_not_sent() -> None:
+    async with scripted(CREATED) as (server, pool):
+        with pytest.raises(NotSentError) as caught:
+            await pool.post("/a", b"{}", resource="a", may_send=lambda: False)
+        assert not caught.value.request_may_have_happened
+        # The connection is as good as new.
+        response = await pool.post("/b", b"{}", resource="b", may_send=lambda: True)
+        assert response.status == 201
+        assert len(server.requests) == 1
+        assert server.connection_count == 1
 
 
 async def test_connection_close_is_obeyed() -> None:

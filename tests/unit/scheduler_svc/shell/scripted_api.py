@@ -8,7 +8,7 @@ import msgspec
 
 from kubeio.client import JSON, KubeClient, Lane
 from kubeio.credentials import Credentials
-from kubeio.errors import KubeError
+from kubeio.errors import KubeError, NotSentError
 from kubeio.login import KubeConfigError, Login
 from kubeio.response import Response
 from kubeio.writes import WritePool
@@ -83,7 +83,10 @@ class ScriptedPool(WritePool):
         resource: str,
         content_type: str = JSON,
         timeout_seconds: float | None = None,
+        may_send: Callable[[], bool] | None = None,
     ) -> Response:
+        if may_send is not None and not may_send():
+            raise NotSentError(f"{method} {path}")
         return await self._api.answer(method, path, body)
 
 
