@@ -209,8 +209,8 @@ def make_columns(nodes: Iterable[NodeInfo] = (), pods: Iterable[PodInfo] = ()) -
 
 
 def make_profile(
-    points: dict[str, Sequence[Plugin]],
-    weights: dict[str, int] | None = None,
+    points: Mapping[str, Sequence[Plugin]],
+    weights: Mapping[str, int] | None = None,
     *,
     scheduler: str = SCHEDULER,
 ) -> Profile:

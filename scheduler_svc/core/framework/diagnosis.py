@@ -95,13 +95,13 @@ def diagnose(prepared: PreparedClass, columns: NodeColumns) -> Diagnosis:
 
 
 def _pre_filter_diagnosis(prepared: PreparedClass, rejection: Status, node_count: int) -> Diagnosis:
-    own = [rejection] if rejection.plugin else []
+    # Plugins that leave no Node together have rejected the Pod without a status of their own.
+    own = {rejection.plugin} if rejection.plugin else set()
     return Diagnosis(
         node_count=node_count,
         absent_status=rejection,
         pre_filter_message=rejection.message,
-        unschedulable_plugins=frozenset(prepared.restricting) | _plugins(own, pending=False),
-        pending_plugins=_plugins(own, pending=True),
+        unschedulable_plugins=frozenset(prepared.restricting) | own,
     )
 
 

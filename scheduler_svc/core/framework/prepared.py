@@ -102,7 +102,7 @@ def _run_pre_filter(
 
 
 def _attributed(status: Status, plugin: str) -> Status:
-    if status.code.is_rejected:
+    if status.code in (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
         return Status(status.code, status.reasons, plugin)
     text = f'running PreFilter plugin "{plugin}": {status.message}'
     return Status(Code.ERROR, (text,), plugin)

@@ -1,6 +1,6 @@
 """A profile: the plugins of one schedulerName, by extension point and in order."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
@@ -28,8 +28,8 @@ _P = TypeVar("_P", bound=Plugin)
 
 ClassKey = Any
 
-# Totals are int32.
-_MAX_TOTAL: Final = 2**31 - 1
+# Totals are int64.
+_MAX_TOTAL: Final = 2**63 - 1
 
 
 class Profile:
@@ -42,8 +42,8 @@ class Profile:
     def __init__(
         self,
         scheduler_name: str,
-        points: dict[str, Sequence[Plugin]],
-        weights: dict[str, int],
+        points: Mapping[str, Sequence[Plugin]],
+        weights: Mapping[str, int],
     ) -> None:
         self.scheduler_name = scheduler_name
         self.pre_enqueue = _typed(points, "preEnqueue", PreEnqueuePlugin)
@@ -85,7 +85,9 @@ class Profile:
         return self._key(pod)
 
 
-def _typed(points: dict[str, Sequence[Plugin]], point: str, contract: type[_P]) -> tuple[_P, ...]:
+def _typed(
+    points: Mapping[str, Sequence[Plugin]], point: str, contract: type[_P]
+) -> tuple[_P, ...]:
     plugins = points.get(point, ())
     misplaced = [p.name for p in plugins if not isinstance(p, contract)]
     if misplaced:

@@ -1,0 +1,24 @@
+"""What the contracts give to plugins that say nothing themselves."""
+
+from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
+from scheduler_svc.core.status import Code
+from tests.builders import make_columns, make_node_info
+from tests.scripted_plugins import Scoring, named
+
+
+def test_a_plugin_reads_nothing_but_the_shape_unless_it_says_so() -> None:
+    assert Plugin.pod_fields == frozenset()
+
+
+def test_pre_filter_succeeds_unless_told_otherwise() -> None:
+    result = PreFilterResult()
+    assert result.status.code is Code.SUCCESS
+    assert result.state is None
+    assert result.node_names is None
+
+
+def test_a_score_depends_on_nothing_outside_of_its_scope() -> None:
+    plugin, columns = named("S", Scoring)({}), make_columns()
+    before = plugin.score_version(None, columns)
+    columns.set_node(make_node_info())
+    assert plugin.score_version(None, columns) == before

@@ -1,0 +1,76 @@
+"""Profiles: plugins at their points, and what makes a class of Pods."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from scheduler_svc.core.framework.cluster_events import EventRegistration
+from scheduler_svc.core.framework.interface import Plugin
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.plugins.default_binder import DefaultBinder
+from scheduler_svc.core.plugins.node_name import NodeName
+from scheduler_svc.core.plugins.node_ports import NodePorts
+from scheduler_svc.core.plugins.priority_sort import PrioritySort
+from scheduler_svc.core.plugins.scheduling_gates import SchedulingGates
+from scheduler_svc.core.registry import IN_TREE
+from tests.builders import make_pod_info, make_profile
+from tests.scripted_plugins import Permitting, Reserving, Scoring, named
+
+
+def test_plugins_stand_in_order_at_their_points() -> None:
+    name, ports = NodeName(), NodePorts()
+    profile = make_profile({"preFilter": [ports, name], "filter": [name, ports]}, scheduler="mine")
+    assert profile.scheduler_name == "mine"
+    assert profile.pre_filter == (ports, name)
+    assert profile.filter == (name, ports)
+    assert profile.score == ()
+    assert profile.bind == ()
+    assert isinstance(profile.queue_sort, PrioritySort)
+
+
+def test_a_plugin_cannot_stand_where_it_has_nothing_to_say() -> None:
+    with pytest.raises(TypeError, match="DefaultBinder, PrioritySort cannot be used at filter"):
+        make_profile({"filter": [DefaultBinder(), NodeName(), PrioritySort()]})
+
+
+def test_weights_are_1_unless_given() -> None:
+    scores: list[Plugin] = [named("A", Scoring)({}), named("B", Scoring)({})]
+    profile = make_profile({"score": scores}, {"B": 7, "NotThere": 9})
+    assert profile.weights == {"A": 1, "B": 7}
+
+
+def test_totals_must_fit_into_64_bits() -> None:
+    scores: list[Plugin] = [named("A", Scoring)({}), named("B", Scoring)({})]
+    most = (2**63 - 1) // 100
+    assert make_profile({"score": scores}, {"A": most - 1}).weights["A"] == most - 1
+    with pytest.raises(ValueError, match="the weights of profile mine add up to too much"):
+        make_profile({"score": scores}, {"A": most}, scheduler="mine")
+
+
+def test_events_of_all_plugins_that_may_reject() -> None:
+    calls: list[str] = []
+    plugins = {name: factory() for name, factory in IN_TREE.items()}
+    points: dict[str, Sequence[Plugin]] = {
+        "queueSort": [plugins["PrioritySort"]],
+        "preEnqueue": [plugins["SchedulingGates"]],
+        "preFilter": [plugins["NodeName"]],
+        "filter": [plugins["NodeName"], plugins["NodePorts"]],
+        "score": [plugins["ImageLocality"]],
+        "reserve": [named("Reserving", Reserving)(calls)],
+        "permit": [named("Permitting", Permitting)(calls)],
+    }
+    registrations = Profile("mine", points, {}).registrations()
+    # Reserving and Permitting have not said what would help them: that is for the queue to know.
+    assert registrations.keys() == {"SchedulingGates", "NodeName", "NodePorts"}
+    for events in registrations.values():
+        assert all(isinstance(event, EventRegistration) for event in events)
+
+
+def test_a_class_is_the_shape_and_what_else_plugins_read() -> None:
+    plain = make_profile({"preEnqueue": [SchedulingGates()]})
+    reading = make_profile({"filter": [NodeName()]})
+    one, other = make_pod_info("one"), make_pod_info("other", node="n1", version="2")
+    assert plain.class_key(one) == plain.class_key(other)
+    assert reading.class_key(one) == reading.class_key(make_pod_info("another"))
+    assert reading.class_key(one) != reading.class_key(other)
+    assert plain.class_key(one) != plain.class_key(make_pod_info(priority=1))

@@ -1,0 +1,79 @@
+"""The whole answer about a class of Pods: feasible Nodes with shares, all others with reasons."""
+
+from collections.abc import Mapping, Sequence
+
+from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
+from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.core.framework.verdict import Verdict, judge
+from scheduler_svc.core.status import Code, Status
+from tests.builders import make_columns, make_node_info, make_pod_info, make_profile
+from tests.scripted_plugins import Filtering, NormalizedScoring, PreFiltering, Scoring, named
+
+NO = Status(Code.UNSCHEDULABLE, ("no",))
+
+
+def verdict_of(
+    points: Mapping[str, Sequence[Plugin]], weights: dict[str, int] | None = None
+) -> Verdict:
+    columns = make_columns([make_node_info(name) for name in "abc"], [make_pod_info(node="ghost")])
+    return judge(prepare(make_profile(points, weights), make_pod_info(), columns), columns)
+
+
+def test_shares_are_normalized_scores_times_weights() -> None:
+    verdict = verdict_of(
+        {
+            "filter": [named("F", Filtering)({"c": NO})],
+            "score": [
+                named("Plain", Scoring)({"a": 7, "b": 20, "c": 90}),
+                named("Normalized", NormalizedScoring)({"a": 4, "b": 1, "c": 90}),
+            ],
+        },
+        {"Plain": 2, "Normalized": 3},
+    )
+    assert verdict.rows.tolist() == [0, 1]
+    assert {name: share.tolist() for name, share in verdict.shares.items()} == {
+        "Plain": [14, 40],
+        "Normalized": [300, 75],
+    }
+    assert verdict.totals.tolist() == [314, 115]
+    assert verdict.best_rows.tolist() == [0]
+    assert [group.rows.tolist() for group in verdict.diagnosis.groups] == [[2]]
+
+
+def test_all_nodes_with_the_highest_total_are_best() -> None:
+    verdict = verdict_of({"score": [named("S", Scoring)({"a": 7, "b": 5, "c": 7})]})
+    assert verdict.best_rows.tolist() == [0, 2]
+
+
+def test_no_node_is_best_where_none_is_feasible() -> None:
+    rejected = dict.fromkeys("abc", NO)
+    verdict = verdict_of(
+        {
+            "filter": [named("F", Filtering)(rejected)],
+            "score": [named("S", NormalizedScoring)({"a": 1})],
+        }
+    )
+    assert len(verdict.rows) == len(verdict.totals) == len(verdict.best_rows) == 0
+    assert verdict.shares == {}
+    assert verdict.diagnosis.fit_error() == "0/3 nodes are available: 3 no."
+
+
+def test_no_node_is_feasible_where_pre_filter_turns_the_pod_away() -> None:
+    verdict = verdict_of({"preFilter": [named("P", PreFiltering)(PreFilterResult(NO))]})
+    assert len(verdict.rows) == 0
+    assert verdict.diagnosis.fit_error() == "0/3 nodes are available: no."
+
+
+def test_only_possible_nodes_are_feasible() -> None:
+    names = frozenset({"b", "ghost", "unheard-of"})
+    result = PreFilterResult(node_names=names)
+    verdict = verdict_of({"preFilter": [named("P", PreFiltering)(result)]})
+    assert verdict.rows.tolist() == [1]
+
+
+def test_without_nodes_there_is_nothing_to_say() -> None:
+    columns = NodeColumns()
+    verdict = judge(prepare(make_profile({}), make_pod_info(), columns), columns)
+    assert len(verdict.rows) == 0
+    assert verdict.diagnosis.fit_error() == "0/0 nodes are available:"
