@@ -130,13 +130,18 @@ class Reflector(Generic[T]):
         last = self.statistics.last_event_at
         return None if last is None else self._clock() - last
 
-    def problem(self, *, max_silence_seconds: float = 120.0) -> str | None:
-        """Say why the view may not be relied on, None if it may: for ``/readyz``."""
+    def problem(
+        self, *, max_silence_seconds: float = 120.0, max_failing_seconds: float = 15.0
+    ) -> str | None:
+        """Say why the view may not be relied on, None if it may: for ``/readyz``.
+
+        Silence may last longer where nothing has failed: bookmarks come once a minute.
+        """
         because = f": {self.statistics.last_problem}" if self.statistics.last_problem else ""
         if not self.statistics.listed:
             return f"{self._name} not listed yet{because}"
         age = self.last_byte_age_seconds() or 0.0
-        if age > max_silence_seconds:
+        if age > (max_failing_seconds if because else max_silence_seconds):
             return f"nothing heard of {self._name} for {age:.0f} s{because}"
         return None
 

@@ -24,7 +24,12 @@ from typing import Final
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.shell.access import Access, open_access
 from scheduler_svc.shell.assembly import Hooks, Identity, assemble
-from scheduler_svc.shell.health import add_election_check, add_shutdown_check, add_watch_checks
+from scheduler_svc.shell.health import (
+    add_election_check,
+    add_lease_check,
+    add_shutdown_check,
+    add_watch_checks,
+)
 from scheduler_svc.shell.journal import log_hint_errors
 from scheduler_svc.shell.logs import fields
 from scheduler_svc.shell.startup import StartPlan, log_server_version, log_start
@@ -95,11 +100,18 @@ class SchedulerProcess:
     def _add_checks(self) -> None:
         parts, election = self.parts, self.parts.writers.election
         if election is not None:
+            duration_seconds = self._plan.configuration.leader_election.lease_duration_seconds
             add_election_check(
                 parts.server,
                 lease_name=election.name,
-                lease_duration_seconds=self._plan.configuration.leader_election.lease_duration_seconds,
+                lease_duration_seconds=duration_seconds,
                 renewal_age_seconds=lambda: election.renewal_age_seconds,
+            )
+            add_lease_check(
+                parts.server,
+                lease_name=election.name,
+                lease_duration_seconds=duration_seconds,
+                silence_seconds=lambda: election.silence_seconds,
             )
         add_watch_checks(
             parts.server,

@@ -54,6 +54,27 @@ def add_election_check(
     server.add_check("leaderElection", check, healthz=True)
 
 
+def add_lease_check(
+    server: HttpsServer,
+    *,
+    lease_name: str,
+    lease_duration_seconds: float,
+    silence_seconds: Callable[[], float | None],
+) -> None:
+    """Have ``/readyz`` fail where the Lease can be neither read nor written for its duration.
+
+    No other call is as frequent, so this is what tells first that the API server is away.
+    """
+
+    def check() -> str | None:
+        silence = silence_seconds()
+        if silence is None or silence <= lease_duration_seconds:
+            return None
+        return f"nothing heard of lease {lease_name} for {silence:.0f} s"
+
+    server.add_check("watch-lease", check)
+
+
 def add_shutdown_check(server: HttpsServer, is_stopping: Callable[[], bool]) -> None:
     """Have ``/readyz`` fail as soon as the process is asked to end."""
     server.add_check("shutdown", lambda: "process is shutting down" if is_stopping() else None)

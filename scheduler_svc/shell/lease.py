@@ -83,6 +83,7 @@ class LeaseElection:
         self._lease = LeaseClient(client, namespace=namespace, name=name)
         self._read_version = ""
         self._renewed_seconds: float | None = None
+        self._heard_seconds: float | None = None
         self._announced_state = ElectionState.STANDBY
         self._announced_holder = ""
         self._wake = asyncio.Event()
@@ -118,9 +119,17 @@ class LeaseElection:
             return None
         return self._clock().monotonic_seconds - self._renewed_seconds
 
+    @property
+    def silence_seconds(self) -> float | None:
+        """Seconds since the API server last told of the Lease, or `run` began; None before."""
+        if self._heard_seconds is None:
+            return None
+        return self._clock().monotonic_seconds - self._heard_seconds
+
     async def run(self) -> ElectionState:
         """Compete until leadership is lost or released; give which of the two."""
         self._ended.clear()
+        self._heard_seconds = self._clock().monotonic_seconds
         watch = asyncio.create_task(self._reflector.run(), name="watch the Lease")
         election = asyncio.create_task(self._compete(), name="compete for the Lease")
         try:
@@ -192,6 +201,7 @@ class LeaseElection:
         self, action: Call, answer: ApiLeaseRecord | LeaseConflict | None, sent: Now
     ) -> None:
         now = self._clock()
+        self._heard_seconds = now.monotonic_seconds
         if isinstance(answer, LeaseConflict):
             self._machine.conflict(now)
             return
@@ -209,7 +219,9 @@ class LeaseElection:
         if isinstance(event, Listed):
             return
         record = None if isinstance(event, Deleted) else _from_api(event.object.record())
-        self._machine.observe(record, self._clock(), is_watched=True)
+        now = self._clock()
+        self._heard_seconds = now.monotonic_seconds
+        self._machine.observe(record, now, is_watched=True)
         self._wake.set()
 
     def _announce(self) -> None:

@@ -197,6 +197,7 @@ def test_serves_probes_to_all_and_the_rest_to_whom_rbac_allows(
         assert checks.splitlines() == [
             "[+]ping ok",
             "[+]leaderElection ok",
+            "[+]watch-lease ok",
             "[+]sched-handler-sync ok",
             "[+]watch-nodes ok",
             "[+]watch-pods ok",

@@ -390,6 +390,17 @@ async def test_undecodable_object_is_told_when_it_can_be_decoded(
     assert "keeping its older state" in errors[1]
 
 
+async def test_failing_watch_is_a_problem_sooner_than_a_silent_one() -> None:
+    rig = Rig(page(10), ConnectionFailedError("cannot connect"), [])
+    await rig.reflector.run_once()
+    rig.script.now += 15
+    assert rig.reflector.problem() is None
+    rig.script.now += 1
+    assert rig.reflector.problem() == "nothing heard of things.t.io for 16 s: cannot connect"
+    await rig.play()
+    assert rig.reflector.problem() is None
+
+
 async def test_problem_says_what_is_wrong() -> None:
     rig = Rig(ConnectionFailedError("cannot connect"), page(10), [])
     assert rig.reflector.problem() == "things.t.io not listed yet"

@@ -6,6 +6,7 @@ from kubeio.serving import HttpsServer, ServingOptions
 from scheduler_svc.shell.health import (
     LEASE_TOLERANCE_SECONDS,
     add_election_check,
+    add_lease_check,
     add_shutdown_check,
     add_watch_checks,
 )
@@ -98,6 +99,23 @@ def test_leader_that_does_not_renew_is_unhealthy(
     )
     assert server.checks["leaderElection"]() == problem
     assert server.healthz == {"leaderElection"}
+
+
+@pytest.mark.parametrize(
+    ("silence", "problem"),
+    [(None, None), (15.0, None), (16.0, "nothing heard of lease berthmaster for 16 s")],
+)
+def test_replica_that_hears_nothing_of_the_lease_is_not_ready(
+    server: Server, silence: float | None, problem: str | None
+) -> None:
+    add_lease_check(
+        server,
+        lease_name="berthmaster",
+        lease_duration_seconds=15,
+        silence_seconds=lambda: silence,
+    )
+    assert server.checks["watch-lease"]() == problem
+    assert server.healthz == set()
 
 
 @pytest.mark.parametrize(
