@@ -28,19 +28,6 @@ from scheduler_svc.core.status import SKIP, SUCCESS, Status
 _HALF = MAX_NODE_SCORE // 2
 
 
-def _score(change: int) -> int:
-    """Give the score for a change of balance from -100 to 100; Go halves towards zero."""
-    sign = 1 if _HALF + change >= 0 else -1
-    return _HALF + sign * (abs(_HALF + change) // 2)
-
-
-# By change; negative ones index from the end.
-_SCORES: Int64Array = np.array(
-    [_score(change) for change in (*range(MAX_NODE_SCORE + 1), *range(-MAX_NODE_SCORE, 0))],
-    dtype=np.int64,
-)
-
-
 class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     """Scores by the change of the standard deviation of the used fractions."""
 
@@ -66,7 +53,9 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         everywhere = nodes.columns.is_offered_everywhere(state.numbers)
         offered = None if everywhere else allocatable > 0
         without, with_pod = _balance(used / nodes.divisors[state.rows], offered)
-        scores: Int64Array = _SCORES[with_pod - without]
+        # A deviation is at most a half, so the sum is below 0 by rounding alone, and Go's half
+        # of -1 is 0.
+        scores: Int64Array = _HALF + (np.maximum(_HALF + with_pod - without, 0) >> 1)
         return scores
 
 
