@@ -26,12 +26,13 @@ from scheduler_svc.core.effects import (
     BindPod,
     Effect,
     EventType,
+    PodReference,
     RecordEvent,
     ReportBound,
     RunPreBind,
 )
 from scheduler_svc.core.events import BindFailed, BindFailure, PermitDecided, PreBindFinished
-from scheduler_svc.core.failure import FailureHandler, reference
+from scheduler_svc.core.failure import FailureHandler
 from scheduler_svc.core.framework.cluster_events import ASSIGNED_POD_DELETE
 from scheduler_svc.core.framework.interface import PreBindPlugin, PreBindWork
 from scheduler_svc.core.framework.profile import Profile
@@ -39,7 +40,7 @@ from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
 from scheduler_svc.core.status import Code
 
 
-class BindingCycle(msgspec.Struct):
+class BindingCycle(msgspec.Struct, gc=False):
     """One Pod on its way from the decision to being bound.
 
     `permits` are the deadlines (monotonic seconds) of the plugins that hold the Pod;
@@ -47,6 +48,7 @@ class BindingCycle(msgspec.Struct):
     """
 
     queued: QueuedPodInfo
+    reference: PodReference
     profile: Profile
     node_name: str
     decision_id: str
@@ -72,9 +74,6 @@ class BindingCycles:
     def __len__(self) -> int:
         return len(self._cycles)
 
-    def __contains__(self, uid: str) -> bool:
-        return uid in self._cycles
-
     def start(self, cycle: BindingCycle, now: Now) -> list[Effect]:
         """Take over a Pod that is assumed and reserved."""
         uid = cycle.queued.pod.uid
@@ -94,7 +93,7 @@ class BindingCycles:
                 cycle.working = plugin.name
                 cycle.work_deadline_seconds = now.monotonic_seconds + answer.timeout_seconds
                 self._waiting[pod.uid] = cycle
-                work = RunPreBind(reference(pod), plugin.name, cycle.node_name, answer.payload)
+                work = RunPreBind(cycle.reference, plugin.name, cycle.node_name, answer.payload)
                 return [work]
             if answer.code not in (Code.SUCCESS, Code.SKIP):
                 text = f'running PreBind plugin "{plugin.name}": {answer.message}'
@@ -112,7 +111,7 @@ class BindingCycles:
                 return self._undo(cycle, text, now)
             return [
                 BindPod(
-                    pod=reference(pod),
+                    pod=cycle.reference,
                     scheduler_name=cycle.profile.scheduler_name,
                     node_name=cycle.node_name,
                     decision_id=cycle.decision_id,
@@ -160,7 +159,7 @@ class BindingCycles:
         since = cycle.decided_at.monotonic_seconds if first_attempt is None else first_attempt
         return [
             ReportBound(
-                pod=reference(pod),
+                pod=cycle.reference,
                 scheduler_name=cycle.profile.scheduler_name,
                 node_name=cycle.node_name,
                 attempt=queued.attempts,
@@ -169,7 +168,7 @@ class BindingCycles:
                 after_flush=queued.flushed,
             ),
             RecordEvent(
-                pod=reference(pod),
+                pod=cycle.reference,
                 scheduler_name=cycle.profile.scheduler_name,
                 type=EventType.NORMAL,
                 reason="Scheduled",

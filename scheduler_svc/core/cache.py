@@ -26,7 +26,7 @@ from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pods import PodInfo
 
 
-class CachedPod(msgspec.Struct):
+class CachedPod(msgspec.Struct, gc=False):
     """A Pod, the row of its Node, and whether its being there is only our assumption."""
 
     pod: PodInfo

@@ -23,7 +23,7 @@ class PodReference(msgspec.Struct, frozen=True, gc=False):
         return f"{self.namespace}/{self.name}"
 
 
-class BindPod(msgspec.Struct, frozen=True):
+class BindPod(msgspec.Struct, frozen=True, gc=False):
     """Post a Binding. The rest becomes annotations of the Pod, in the same write.
 
     `decided_at_seconds` is wall time; `queue_wait_seconds` is how long the Pod waited in
@@ -39,7 +39,7 @@ class BindPod(msgspec.Struct, frozen=True):
     queue_wait_seconds: float
 
 
-class RunPreBind(msgspec.Struct, frozen=True):
+class RunPreBind(msgspec.Struct, frozen=True, gc=False):
     """Do a plugin's outside work before the Pod is bound; `payload` is the plugin's own."""
 
     pod: PodReference
@@ -48,7 +48,7 @@ class RunPreBind(msgspec.Struct, frozen=True):
     payload: Any
 
 
-class PatchPodCondition(msgspec.Struct, frozen=True):
+class PatchPodCondition(msgspec.Struct, frozen=True, gc=False):
     """Set PodScheduled=False with a reason and a message."""
 
     pod: PodReference
@@ -63,7 +63,7 @@ class EventType(StrEnum):
     WARNING = "Warning"
 
 
-class RecordEvent(msgspec.Struct, frozen=True):
+class RecordEvent(msgspec.Struct, frozen=True, gc=False):
     """Tell users what happened to a Pod."""
 
     pod: PodReference
@@ -82,7 +82,7 @@ class AttemptResult(StrEnum):
     ERROR = "error"
 
 
-class ReportAttempt(msgspec.Struct, frozen=True):
+class ReportAttempt(msgspec.Struct, frozen=True, gc=False):
     """An attempt has failed, for the log and the metrics; `BindPod` stands for the others."""
 
     pod: PodReference
@@ -94,7 +94,7 @@ class ReportAttempt(msgspec.Struct, frozen=True):
     queue_wait_seconds: float = 0
 
 
-class ReportBound(msgspec.Struct, frozen=True):
+class ReportBound(msgspec.Struct, frozen=True, gc=False):
     """A Pod has been bound.
 
     `sli_seconds` runs from the first attempt to now, `binding_seconds` from the decision;

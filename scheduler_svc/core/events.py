@@ -11,31 +11,31 @@ from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pods import PodInfo
 
 
-class NodeUpserted(msgspec.Struct, frozen=True):
+class NodeUpserted(msgspec.Struct, frozen=True, gc=False):
     """A Node is new or has changed."""
 
     node: NodeInfo
 
 
-class NodeDeleted(msgspec.Struct, frozen=True):
+class NodeDeleted(msgspec.Struct, frozen=True, gc=False):
     """A Node is gone."""
 
     name: str
 
 
-class PodUpserted(msgspec.Struct, frozen=True):
+class PodUpserted(msgspec.Struct, frozen=True, gc=False):
     """A Pod is new or has changed."""
 
     pod: PodInfo
 
 
-class PodDeleted(msgspec.Struct, frozen=True):
+class PodDeleted(msgspec.Struct, frozen=True, gc=False):
     """A Pod is gone, or has finished and takes no room any more."""
 
     uid: str
 
 
-class BindSucceeded(msgspec.Struct, frozen=True):
+class BindSucceeded(msgspec.Struct, frozen=True, gc=False):
     """The API server has bound the Pod as asked, or is known to have done so before."""
 
     uid: str
@@ -57,7 +57,7 @@ class BindFailure(StrEnum):
     REFUSED = "refused"
 
 
-class BindFailed(msgspec.Struct, frozen=True):
+class BindFailed(msgspec.Struct, frozen=True, gc=False):
     """The Pod was not bound by us; `message` is for people."""
 
     uid: str
@@ -65,7 +65,7 @@ class BindFailed(msgspec.Struct, frozen=True):
     message: str
 
 
-class PreBindFinished(msgspec.Struct, frozen=True):
+class PreBindFinished(msgspec.Struct, frozen=True, gc=False):
     """A plugin's outside work is done; `error` is empty if it succeeded."""
 
     uid: str
@@ -73,7 +73,7 @@ class PreBindFinished(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class PermitDecided(msgspec.Struct, frozen=True):
+class PermitDecided(msgspec.Struct, frozen=True, gc=False):
     """A plugin lets a waiting Pod go on, or rejects it with a reason (empty: allowed)."""
 
     uid: str

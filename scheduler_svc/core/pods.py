@@ -54,7 +54,7 @@ class PodShape(msgspec.Struct, frozen=True, eq=False, weakref=True):
     container_count: int
 
 
-class PodInfo(msgspec.Struct, frozen=True, eq=False):
+class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One Pod: who it is, where it is, and its shape.
 
     `requests` are what it takes on its Node: the shape's, or more during a resize.

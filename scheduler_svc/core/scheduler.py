@@ -25,6 +25,7 @@ from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.effects import Effect
+from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import (
     BindFailed,
     BindSucceeded,
@@ -154,11 +155,7 @@ class Scheduler:
         queued = self.queue.pop(now)
         if queued is None:
             return None
-        cycle = self._cycles.get(queued.pod.scheduler_name)
-        if cycle is None or queued.pod.uid in self.cache:
-            self.queue.done(queued.pod.uid)
-            return []
-        return cycle.run(queued, now, stopwatch)
+        return self._cycles[queued.pod.scheduler_name].run(queued, now, stopwatch)
 
     def expire(self, now: Now) -> list[Effect]:
         """Do what is due at `next_deadline`: backoffs that end, waits that take too long."""
@@ -171,8 +168,7 @@ class Scheduler:
         return min((d for d in deadlines if d is not None), default=None)
 
     def _pre_enqueue(self, pod: PodInfo) -> Gate | None:
-        profile = self._profiles.get(pod.scheduler_name)
-        for plugin in profile.pre_enqueue if profile else ():
+        for plugin in self._profiles[pod.scheduler_name].pre_enqueue:
             status = plugin.pre_enqueue(pod)
             if status.code is not Code.SUCCESS:
                 return Gate(plugin.name, status.message)
@@ -195,3 +191,6 @@ class Scheduler:
         """Check every invariant. O(Nodes + Pods); raises `InvariantError`."""
         self.cache.validate()
         self.queue.validate()
+        for cached in self.cache.pods():
+            if self.queue.get(cached.pod.uid) is not None:
+                raise InvariantError(f"{cached.pod.key} is on a Node and waits for one, too")

@@ -10,7 +10,7 @@ from scheduler_svc.core.binding_cycle import BindingCycle, BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
-from scheduler_svc.core.failure import FailureHandler, failed_scheduling
+from scheduler_svc.core.failure import FailureHandler, failed_scheduling, reference
 from scheduler_svc.core.framework.class_cache import ClassCache
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis, NodeGroup, diagnose
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation
@@ -78,7 +78,9 @@ class SchedulingCycle:
             row = self._cache.columns.rows.get(pod.nominated_node_name)
             if row is not None and totals[row] != INFEASIBLE:
                 return row
-        return select_row(totals, seed=self._seed, uid=pod.uid)
+        # Without the rows that no Node has yet: most Pods would start there, and end at the first.
+        known = totals[: len(self._cache.columns.infos)]
+        return select_row(known, seed=self._seed, uid=pod.uid)
 
     def _fit_nowhere(self, queued: QueuedPodInfo, evaluation: Evaluation, now: Now) -> list[Effect]:
         rejection = evaluation.prepared.rejection
@@ -125,6 +127,7 @@ class SchedulingCycle:
         self._decision_count += 1
         cycle = BindingCycle(
             queued=queued,
+            reference=reference(pod),
             profile=profile,
             node_name=node_name,
             decision_id=f"{self._instance}-{self._decision_count:x}",

@@ -187,7 +187,10 @@ def _weighted_mean(state: ScoredResources, scores: Int64Array, nodes: NodeView) 
 def _weighted_sum(state: ScoredResources, values: Int64Array) -> Int64Array:
     if not state.weights:
         return np.zeros(values.shape[1], dtype=np.int64)
-    total: Int64Array = values[0] * state.weights[0]
+    # Rows of a fresh array, so the first may be written to.
+    total: Int64Array = values[0]
+    if state.weights[0] != 1:
+        total *= state.weights[0]
     for weight, row in zip(state.weights[1:], values[1:], strict=True):
         total += row if weight == 1 else row * weight
     return total

@@ -6,11 +6,10 @@ v1.36.3); here they are decided by the seed and the Pod's uid.
 
 import zlib
 
-from scheduler_svc.core.columns import Int64Array
-from scheduler_svc.core.framework.evaluation import INFEASIBLE
+from scheduler_svc.core.framework.evaluation import INFEASIBLE, TotalArray
 
 
-def select_row(totals: Int64Array, *, seed: int, uid: str) -> int | None:
+def select_row(totals: TotalArray, *, seed: int, uid: str) -> int | None:
     """Give a row with the highest total, or None where no Node is feasible. O(N).
 
     Among equals it is the first one from a row on that seed and uid point to: listing

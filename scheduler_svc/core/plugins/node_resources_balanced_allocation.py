@@ -68,12 +68,15 @@ def _balance(fractions: Float64Array, offered: BoolArray | None) -> Int64Array:
     """
     np.minimum(fractions, 1.0, out=fractions)
     if fractions.shape[1] == 2:
-        deviation: Float64Array = np.abs(fractions[:, 0] - fractions[:, 1])
-        deviation *= 0.5
+        doubled: Float64Array = fractions[:, 0] - fractions[:, 1]
+        np.abs(doubled, out=doubled)
         if offered is not None:
             # With one fraction left there is nothing to deviate from.
-            deviation *= offered[0] & offered[1]
-        return _scaled(deviation)
+            doubled *= offered[0] & offered[1]
+        # (2 - 2d) * 50 is (1 - d) * 100 to the last bit: doubling is exact.
+        np.subtract(2.0, doubled, out=doubled)
+        doubled *= MAX_NODE_SCORE / 2
+        return doubled.astype(np.int64)
     if offered is None:
         return _scaled(_deviation(fractions))
     result = np.full((fractions.shape[0], fractions.shape[2]), MAX_NODE_SCORE, dtype=np.int64)

@@ -28,7 +28,7 @@ class Gate(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class QueuedPodInfo(msgspec.Struct, eq=False):
+class QueuedPodInfo(msgspec.Struct, eq=False, gc=False):
     """A pending Pod and what the queue knows of it; the queue alone writes to it.
 
     All times are monotonic seconds. `timestamp_seconds` is refreshed at each return from

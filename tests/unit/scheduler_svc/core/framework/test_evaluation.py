@@ -293,8 +293,8 @@ def test_nothing_is_asked_when_nothing_changed() -> None:
 def test_size_counts_the_arrays() -> None:
     cache = cluster("a", "b")
     plain = evaluate(cache, scores=[named("S", Scoring)({})])
-    # One bool and two int64 a row.
-    assert plain.size_bytes == 64 * (1 + 2 * 8)
+    # One bool, one int64, and the total of at most 100 in an int8.
+    assert plain.size_bytes == 64 * (1 + 8 + 1)
     normalized = evaluate(cache, scores=[named("N", NormalizedScoring)({"a": 1})])
     # And the sum without the share, the share and the raw score, int64 all.
-    assert normalized.size_bytes == 64 * (1 + 2 * 8 + 3 * 8)
+    assert normalized.size_bytes == 64 * (1 + 8 + 1 + 3 * 8)
