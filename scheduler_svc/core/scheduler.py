@@ -32,7 +32,6 @@ from scheduler_svc.core.events import (
     Event,
     NodeDeleted,
     NodeUpserted,
-    PermitDecided,
     PodDeleted,
     PodUpserted,
     PreBindFinished,
@@ -133,7 +132,7 @@ class Scheduler:
                 return self._bindings.fail(event, now)
             case PreBindFinished():
                 return self._bindings.finish_pre_bind(event, now)
-            case PermitDecided():
+            case _:
                 return self._bindings.decide_permit(event, now)
         return []
 

@@ -210,6 +210,17 @@ def test_a_change_that_leaves_the_extremes_alone() -> None:
     assert totals(evaluation, cache) == {"a": 0, "b": 25, "c": 100}
 
 
+def test_usage_that_makes_no_node_feasible_or_not_leaves_normalized_shares_alone() -> None:
+    cache = cluster("a", "b")
+    scores = [named("Count", PodCount)({}), named("N", NormalizedScoring)({"a": 1, "b": 4})]
+    evaluation = evaluate(cache, scores=scores)
+    cache.upsert(make_pod_info("x", node="a"))
+    assert totals(evaluation, cache) == {"a": 1 + 25, "b": 100}
+    cache.upsert(make_pod_info("y", node="a"))
+    cache.upsert(make_pod_info("z", node="b"))
+    assert totals(evaluation, cache) == {"a": 2 + 25, "b": 1 + 100}
+
+
 def test_scores_that_become_different_while_no_node_is_feasible() -> None:
     cache = cluster("a", "b")
     scores = {"a": 4, "b": 4}

@@ -76,6 +76,7 @@ def test_node_selectors(selector: dict[str, str], expected: set[str]) -> None:
         ([term(where("zone", "In", "a"), where("gen", "In", "2"))], {"a2"}),
         ([term(where("gen", "In", "1")), term(where("gen", "In", "5"))], {"a1", "b5"}),
         ([term(fields=[named("a1", operator="NotIn")])], {"a2", "b5", "bare"}),
+        ([term(fields=[named("unheard-of", operator="NotIn")])], ALL),
         ([term(fields=[named("a1", "a2")])], set()),
         ([term(fields=[where("metadata.namespace", "NotIn", "a1")])], set()),
         ([term(where("zone", "In", "a"), fields=[named("a1", operator="NotIn")])], {"a2"}),
@@ -220,6 +221,7 @@ def test_a_node_must_come_to_match_the_profiles_demand_too() -> None:
     pod = make_pod_info(selector={"zone": "a"})
     assert not is_queued(plugin, NODE_ADD, pod, None, A1)
     assert is_queued(plugin, NODE_LABEL, pod, A1, A2)
+    assert not is_queued(plugin, NODE_ADD, pod, None, B5)
 
 
 def test_events() -> None:

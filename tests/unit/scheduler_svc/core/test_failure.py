@@ -1,0 +1,164 @@
+"""After a failed attempt: back to the queue, an event, and a condition if it is news."""
+
+import pytest
+
+from scheduler_svc.core.effects import (
+    AttemptResult,
+    EventType,
+    PatchPodCondition,
+    PodReference,
+    RecordEvent,
+    ReportAttempt,
+)
+from scheduler_svc.core.failure import FailureHandler, event_note, reference
+from scheduler_svc.core.objects import PodCondition
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue import Place, QueuedPodInfo, SchedulingQueue
+from tests.builders import PodFields, at, make_pod_info
+
+TEXT = "0/1 nodes are available: 1 Too many pods."
+
+
+class Attempt:
+    """A Pod in flight, and who handles its failure."""
+
+    def __init__(self, pod: PodInfo) -> None:
+        self.pending = {pod.uid: pod}
+        self.queue = SchedulingQueue(
+            sort_key=lambda _, seconds: (seconds,),
+            pre_enqueue=lambda _: None,
+            registrations={"berthmaster": {"NodeName": []}},
+        )
+        self.queue.add(pod, at(0))
+        queued = self.queue.pop(at(0))
+        assert queued is not None
+        self.queued: QueuedPodInfo = queued
+        self.handler = FailureHandler(self.queue, self.pending)
+
+
+@pytest.mark.parametrize("message", ["", "short", "x" * 1024, "é" * 512])
+def test_notes_that_fit_are_left_alone(message: str) -> None:
+    assert event_note(message) == message
+
+
+@pytest.mark.parametrize(
+    ("message", "note"),
+    [
+        ("x" * 1025, "x" * 1020 + " ..."),
+        ("x" * 5000, "x" * 1020 + " ..."),
+        ("é" * 513, "é" * 510 + " ..."),
+        # Half a character is none.
+        ("x" + "é" * 512, "x" + "é" * 509 + " ..."),
+    ],
+)
+def test_longer_notes_are_cut_to_1024_bytes(message: str, note: str) -> None:
+    assert event_note(message) == note
+    assert len(event_note(message).encode()) <= 1024
+
+
+def test_a_pod_is_named_by_namespace_name_and_uid() -> None:
+    pod = make_pod_info("web-0", namespace="shop", uid="u-1")
+    assert reference(pod) == PodReference("shop", "web-0", "u-1")
+
+
+def test_a_rejected_pod_waits_for_what_its_rejectors_want() -> None:
+    attempt = Attempt(make_pod_info())
+    effects = attempt.handler.reject(
+        attempt.queued, TEXT, at(5), unschedulable_plugins=frozenset({"NodeName"})
+    )
+    pod = PodReference("default", "a", "uid-a")
+    assert effects == [
+        ReportAttempt(pod, "berthmaster", AttemptResult.UNSCHEDULABLE, 1, TEXT),
+        RecordEvent(pod, "berthmaster", EventType.WARNING, "FailedScheduling", "Scheduling", TEXT),
+        PatchPodCondition(pod, "Unschedulable", TEXT),
+    ]
+    assert attempt.queue.place_of("uid-a") is Place.UNSCHEDULABLE
+    assert attempt.queued.unschedulable_plugins == {"NodeName"}
+
+
+def test_a_plugin_may_keep_the_pod_in_its_hands() -> None:
+    attempt = Attempt(make_pod_info())
+    attempt.handler.reject(
+        attempt.queued,
+        TEXT,
+        at(5),
+        unschedulable_plugins=frozenset(),
+        pending_plugins=frozenset({"NodeName"}),
+    )
+    assert attempt.queued.pending_plugins == {"NodeName"}
+    assert attempt.queue.place_of("uid-a") is Place.UNSCHEDULABLE
+
+
+def test_a_pod_that_nobody_rejected_is_tried_again() -> None:
+    attempt = Attempt(make_pod_info())
+    attempt.handler.reject(attempt.queued, TEXT, at(5), unschedulable_plugins=frozenset())
+    assert attempt.queue.place_of("uid-a") is Place.BACKOFF
+
+
+def test_an_attempt_that_went_wrong_is_made_again() -> None:
+    attempt = Attempt(make_pod_info())
+    effects = attempt.handler.fail(attempt.queued, "broken", at(5), node_name="n1")
+    pod = PodReference("default", "a", "uid-a")
+    assert effects == [
+        ReportAttempt(pod, "berthmaster", AttemptResult.ERROR, 1, "broken", node_name="n1"),
+        RecordEvent(
+            pod, "berthmaster", EventType.WARNING, "FailedScheduling", "Scheduling", "broken"
+        ),
+        PatchPodCondition(pod, "SchedulerError", "broken"),
+    ]
+    assert attempt.queue.place_of("uid-a") is Place.BACKOFF
+    assert attempt.queued.consecutive_errors_count == 1
+
+
+def test_the_note_is_cut_and_the_condition_is_not() -> None:
+    attempt, message = Attempt(make_pod_info()), "x" * 2000
+    effects = attempt.handler.fail(attempt.queued, message, at(5))
+    notes = [effect.note for effect in effects if isinstance(effect, RecordEvent)]
+    messages = [effect.message for effect in effects if isinstance(effect, PatchPodCondition)]
+    assert notes == [event_note(message)]
+    assert messages == [message]
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "is_patched"),
+    [("Unschedulable", TEXT, False), ("Unschedulable", "x", True), ("SchedulerError", TEXT, True)],
+)
+def test_a_condition_that_says_so_already_is_left_alone(
+    reason: str, message: str, is_patched: bool
+) -> None:
+    condition = PodCondition("PodScheduled", "False", reason, message)
+    attempt = Attempt(make_pod_info(conditions=[condition]))
+    effects = attempt.handler.reject(
+        attempt.queued, TEXT, at(5), unschedulable_plugins=frozenset({"NodeName"})
+    )
+    assert any(isinstance(effect, PatchPodCondition) for effect in effects) is is_patched
+
+
+def test_the_pod_comes_back_as_it_is_now() -> None:
+    attempt = Attempt(make_pod_info())
+    newest = make_pod_info(version="2", labels={"new": ""})
+    attempt.pending["uid-a"] = newest
+    attempt.handler.fail(attempt.queued, "broken", at(5))
+    queued = attempt.queue.get("uid-a")
+    assert queued is not None
+    assert queued.pod is newest
+
+
+@pytest.mark.parametrize("newest", [None, {"is_terminating": True, "version": "2"}])
+@pytest.mark.parametrize("is_error", [True, False])
+def test_nothing_is_retried_or_told_of_a_pod_that_is_on_its_way_out(
+    newest: PodFields | None, is_error: bool
+) -> None:
+    attempt = Attempt(make_pod_info())
+    del attempt.pending["uid-a"]
+    if newest is not None:
+        attempt.pending["uid-a"] = make_pod_info(**newest)
+    if is_error:
+        effects = attempt.handler.fail(attempt.queued, TEXT, at(5))
+    else:
+        effects = attempt.handler.reject(
+            attempt.queued, TEXT, at(5), unschedulable_plugins=frozenset({"NodeName"})
+        )
+    assert effects == []
+    assert attempt.queue.place_of("uid-a") is None
+    assert attempt.queue.statistics().in_flight_count == 0

@@ -1,0 +1,218 @@
+"""The scheduler as a whole: events in, one decision a step, effects out."""
+
+import pytest
+
+from scheduler_svc.core.effects import PatchPodCondition
+from scheduler_svc.core.errors import InvariantError
+from scheduler_svc.core.events import (
+    BindFailed,
+    BindFailure,
+    BindSucceeded,
+    NodeDeleted,
+    NodeUpserted,
+    PermitDecided,
+    PodDeleted,
+    PodUpserted,
+    PreBindFinished,
+)
+from scheduler_svc.core.framework.interface import PreBindWork
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.objects import Taint
+from scheduler_svc.core.plugins.default_binder import DefaultBinder
+from scheduler_svc.core.plugins.priority_sort import PrioritySort
+from scheduler_svc.core.plugins.scheduling_gates import SchedulingGates
+from scheduler_svc.core.plugins.taint_toleration import TaintToleration
+from scheduler_svc.core.queue import Place
+from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.core.status import Code, Status
+from tests.builders import at, make_node_info, make_pod_info
+from tests.scripted_plugins import Permitting, PreBinding, named
+from tests.unit.scheduler_svc.core.staging import Points, add, bound_to, decide, stage, step, the
+
+
+def test_nothing_to_do() -> None:
+    scheduler = stage(nodes=())
+    assert scheduler.step(at(0)) is None
+    assert scheduler.expire(at(0)) == []
+    assert scheduler.next_deadline() is None
+
+
+def test_the_higher_priority_goes_first_then_who_came_earlier() -> None:
+    scheduler = stage()
+    for seconds, (name, priority) in enumerate([("a", 0), ("b", 5), ("c", 0), ("d", 5)]):
+        add(scheduler, make_pod_info(name, priority=priority), seconds)
+    attempts = [step(scheduler, 9) for _ in range(4)]
+    assert [effects[0].pod.name for effects in attempts] == ["b", "d", "a", "c"]
+    assert scheduler.step(at(9)) is None
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        NodeDeleted("unheard-of"),
+        PodDeleted("unheard-of"),
+        BindSucceeded("unheard-of"),
+        BindFailed("unheard-of", BindFailure.REFUSED, ""),
+        PreBindFinished("unheard-of", "P"),
+        PermitDecided("unheard-of", "P"),
+    ],
+)
+def test_events_about_things_unknown_change_nothing(
+    event: NodeDeleted | PodDeleted | BindSucceeded | BindFailed | PreBindFinished | PermitDecided,
+) -> None:
+    scheduler = stage()
+    before = scheduler.statistics()
+    assert scheduler.handle(event, at(0)) == []
+    assert scheduler.statistics() == before
+    scheduler.validate()
+
+
+def waiting_for_cpu(node: NodeInfo) -> Scheduler:
+    """Build a scheduler with a Node, and a Pod that wants 8 CPUs."""
+    scheduler = stage(nodes=())
+    scheduler.handle(NodeUpserted(node), at(0))
+    decide(scheduler, make_pod_info(requests={"cpu": 8}))
+    assert scheduler.queue.place_of("uid-a") is Place.UNSCHEDULABLE
+    return scheduler
+
+
+def test_a_new_node_may_help() -> None:
+    scheduler = waiting_for_cpu(make_node_info("n1"))
+    scheduler.handle(NodeUpserted(make_node_info("small")), at(1))
+    assert scheduler.queue.place_of("uid-a") is Place.UNSCHEDULABLE
+    scheduler.handle(NodeUpserted(make_node_info("large", cpu=8)), at(1))
+    assert bound_to(step(scheduler, 1)) == "large"
+
+
+def test_a_node_that_changes_may_help_whom_the_change_concerns() -> None:
+    scheduler = waiting_for_cpu(make_node_info("n1"))
+    for node in (
+        make_node_info("n1", labels={"new": ""}),
+        make_node_info("n1", labels={"new": ""}),
+        make_node_info("n1", memory="99Gi"),
+        make_node_info("n1", cpu=7),
+    ):
+        scheduler.handle(NodeUpserted(node), at(1))
+        assert scheduler.queue.place_of("uid-a") is Place.UNSCHEDULABLE
+    scheduler.handle(NodeUpserted(make_node_info("n1", cpu=8)), at(1))
+    assert bound_to(step(scheduler, 1)) == "n1"
+
+
+def test_a_node_that_goes_is_no_longer_chosen() -> None:
+    scheduler = stage(nodes=("n1", "n2"))
+    scheduler.handle(NodeDeleted("n1"), at(0))
+    for name in "abcd":
+        assert bound_to(decide(scheduler, make_pod_info(name))) == "n2"
+    scheduler.handle(NodeDeleted("n2"), at(0))
+    effects = decide(scheduler, make_pod_info("e"))
+    assert the(PatchPodCondition, effects).message == "no nodes available to schedule pods"
+
+
+def test_a_node_that_comes_again_has_its_pods_still() -> None:
+    scheduler = stage()
+    scheduler.handle(PodUpserted(make_pod_info("big", node="n1", requests={"cpu": 4})), at(0))
+    scheduler.handle(NodeDeleted("n1"), at(1))
+    scheduler.handle(NodeUpserted(make_node_info("n1")), at(2))
+    effects = decide(scheduler, make_pod_info(requests={"cpu": 1}))
+    assert the(PatchPodCondition, effects).message == (
+        "0/1 nodes are available: 1 Insufficient cpu."
+    )
+
+
+def test_backoff_doubles_and_ends_by_itself() -> None:
+    scheduler = stage(nodes=())
+    add(scheduler, make_pod_info())
+    seconds, waits = 0.0, []
+    for _ in range(6):
+        step(scheduler, seconds)
+        deadline = scheduler.next_deadline()
+        assert deadline is not None
+        assert scheduler.step(at(deadline - 0.001)) is None
+        waits.append(deadline - seconds)
+        seconds = deadline
+        assert scheduler.expire(at(seconds)) == []
+        assert scheduler.queue.place_of("uid-a") is Place.ACTIVE
+    # Upstream waits until the whole second after: 1, 2, 4, 8, 10, 10.
+    assert waits == [2, 3, 5, 9, 11, 11]
+
+
+def test_backoff_may_be_configured() -> None:
+    scheduler = stage(nodes=(), initial_backoff_seconds=3, max_backoff_seconds=4)
+    decide(scheduler, make_pod_info())
+    assert scheduler.next_deadline() == 4
+    step(scheduler, 4)
+    assert scheduler.next_deadline() == 9
+
+
+def test_the_next_deadline_is_that_of_the_queue_or_of_a_binding() -> None:
+    waiting = Status(Code.WAIT)
+    scheduler = stage({"permit": [named("P", Permitting)([], waiting, 100)]})
+    decide(scheduler, make_pod_info())
+    assert scheduler.next_deadline() == 100
+    add(scheduler, make_pod_info("b", requests={"cpu": 99}), 1)
+    step(scheduler, 1)
+    # 5 minutes in the unschedulable pool, looked at every 30 s.
+    assert scheduler.next_deadline() == 100
+    scheduler.handle(PermitDecided("uid-a", "P"), at(2))
+    assert scheduler.next_deadline() == 330
+
+
+def test_each_pod_is_decided_by_its_own_profile() -> None:
+    taints, sort, binder = TaintToleration(), PrioritySort(), DefaultBinder()
+    strict: Points = {
+        "queueSort": [sort],
+        "preFilter": [taints],
+        "filter": [taints],
+        "bind": [binder],
+    }
+    lenient: Points = {"queueSort": [sort], "preEnqueue": [SchedulingGates()], "bind": [binder]}
+    scheduler = Scheduler([Profile("strict", strict, {}), Profile("lenient", lenient, {})])
+    tainted = make_node_info("n1", taints=[Taint("a", "NoSchedule")])
+    scheduler.handle(NodeUpserted(tainted), at(0))
+    decide(scheduler, make_pod_info("s", scheduler="strict", gates=["no plugin looks at it"]))
+    assert scheduler.queue.place_of("uid-s") is Place.UNSCHEDULABLE
+    assert bound_to(decide(scheduler, make_pod_info("l", scheduler="lenient"))) == "n1"
+    add(scheduler, make_pod_info("g", scheduler="lenient", gates=["a"]))
+    assert scheduler.queue.place_of("uid-g") is Place.GATED
+    add(scheduler, make_pod_info("o", scheduler="other"))
+    assert scheduler.queue.place_of("uid-o") is None
+
+
+def test_statistics() -> None:
+    scheduler = stage()
+    scheduler.handle(PodUpserted(make_pod_info("x", node="n1")), at(0))
+    decide(scheduler, make_pod_info("a"))
+    decide(scheduler, make_pod_info("b", requests={"cpu": 99}))
+    add(scheduler, make_pod_info("c"))
+    add(scheduler, make_pod_info("d", gates=["g"]))
+    statistics = scheduler.statistics()
+    assert statistics.node_count == 1
+    assert statistics.pod_count == 2
+    assert statistics.assumed_pod_count == 1
+    assert statistics.binding_count == 1
+    assert statistics.class_count == 2
+    assert statistics.class_size_bytes > 0
+    assert statistics.queue.active_count == 1
+    assert statistics.queue.unschedulable_count == 1
+    assert statistics.queue.gated_count == 1
+
+
+def test_validation_finds_a_pod_in_two_places() -> None:
+    scheduler = stage()
+    pod = make_pod_info()
+    scheduler.cache.assume(pod, scheduler.columns.rows["n1"])
+    scheduler.validate()
+    scheduler.queue.add(pod, at(0))
+    with pytest.raises(InvariantError, match="default/a is on a Node and waits for one, too"):
+        scheduler.validate()
+
+
+def test_plugins_work_goes_on_while_others_are_decided() -> None:
+    calls: list[str] = []
+    scheduler = stage({"preBind": [named("W", PreBinding)(calls, PreBindWork("x", 30))]})
+    decide(scheduler, make_pod_info("a"))
+    decide(scheduler, make_pod_info("b"))
+    assert scheduler.statistics().binding_count == 2
+    assert bound_to(scheduler.handle(PreBindFinished("uid-b", "W"), at(1))) == "n1"
+    assert bound_to(scheduler.handle(PreBindFinished("uid-a", "W"), at(2))) == "n1"
