@@ -58,6 +58,9 @@ def test_ports_are_held_while_the_pod_is_there() -> None:
     row = cache.columns.rows["n"]
     cache.upsert(make_pod_info(node="n", ports=[ContainerPort(host_port=80, host_ip="10.0.0.1")]))
     assert cache.columns.ports.held(row) == {("TCP", 80, "10.0.0.1"): 1}
+    cache.remove("uid-a")
+    assert cache.columns.ports.held(row) == {}
+    cache.upsert(make_pod_info(node="n", ports=[ContainerPort(host_port=81, host_ip="10.0.0.1")]))
     cache.upsert(make_pod_info(node="n", version="2"))
     assert cache.columns.ports.held(row) == {}
     cache.validate()

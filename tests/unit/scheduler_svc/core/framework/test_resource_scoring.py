@@ -141,6 +141,14 @@ def test_least_and_most_allocated(
             40,
             id="not offered",
         ),
+        pytest.param(
+            # CPU: 99 percent. (99 + 35) / 2; (1 + 65) / 2
+            {"cpu": "4900m", "memory": 100},
+            (("cpu", 1), ("memory", 1)),
+            67,
+            33,
+            id="a score of 1 does",
+        ),
         pytest.param({"cpu": 90}, (("cpu", 1),), 100, 0, id="only scores of 0"),
         pytest.param({"cpu": 1}, ((GPU, 1),), 0, 0, id="no resource is left to count"),
     ],

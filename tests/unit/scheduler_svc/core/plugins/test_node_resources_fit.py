@@ -227,6 +227,13 @@ def test_a_node_with_more_room(old: NodeInfo | None, new: NodeInfo, queued: bool
     assert is_queued(NodeResourcesFit(), event, pod, old, new) is queued
 
 
+def test_a_node_that_begins_to_offer_a_resource() -> None:
+    pod = make_pod_info(requests={GPU: 1})
+    old, new = make_node_info(), make_node_info(offers={GPU: 1})
+    assert is_queued(NodeResourcesFit(), NODE_ALLOCATABLE, pod, old, new)
+    assert not is_queued(NodeResourcesFit(), NODE_ALLOCATABLE, pod, new, new)
+
+
 def test_events() -> None:
     assert registered(NodeResourcesFit()) == {
         "Pod delete",
