@@ -49,7 +49,9 @@ class ServingCertificate:
         self, certificate_file: str | None, key_file: str | None, *, names: tuple[str, ...]
     ) -> None:
         if (certificate_file is None) != (key_file is None):
-            raise CertificateError("a certificate file needs a key file, and the other way round")
+            raise CertificateError(
+                "--tls-cert-file needs --tls-private-key-file, and the other way round"
+            )
         self.context = _new_context()
         self._files = tuple(name for name in (certificate_file, key_file) if name)
         self._stamps = file_stamps(self._files)

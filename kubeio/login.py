@@ -61,7 +61,12 @@ class Login:
 
 
 def find_kubeconfig(flag: str | None, environ: Mapping[str, str]) -> str | None:
-    """Say which kubeconfig counts: the flag, ``KUBECONFIG``, ``~/.kube/config``.
+    """Say which kubeconfig counts: `flag`, ``KUBECONFIG``, ``~/.kube/config``.
+
+    Parameters
+    ----------
+    flag
+        The flag's value, or what a configuration file names in its place.
 
     Returns
     -------
@@ -74,13 +79,13 @@ def find_kubeconfig(flag: str | None, environ: Mapping[str, str]) -> str | None:
     KubeConfigError
         Where the flag or the variable names only files that do not exist.
     """
-    for source, value in (("--kubeconfig", flag), ("KUBECONFIG", environ.get("KUBECONFIG"))):
+    for source, value in (("kubeconfig", flag), ("KUBECONFIG", environ.get("KUBECONFIG"))):
         if not value:
             continue
         paths = [os.path.expanduser(path) for path in value.split(os.pathsep) if path]
         if not any(Path(path).is_file() for path in paths):
             raise KubeConfigError(
-                f"{source}: no such file: {value}; name a kubeconfig that exists "
+                f"{source}: no such file: {value}; name one that exists with --kubeconfig "
                 "(inside a cluster leave it out to use the Pod's ServiceAccount)"
             )
         return os.pathsep.join(paths)

@@ -232,7 +232,7 @@ class Reflector(Generic[T]):
         self.statistics.last_problem = ""
         self._deliver(Listed(version))
         _logger.info(
-            "Listed: resource=%s count=%d resource_version=%s seconds=%.2f",
+            "Listed a resource: resource=%s count=%d resource_version=%s seconds=%.2f",
             self._name,
             len(self._known),
             version,

@@ -1,5 +1,6 @@
 """Options in groups, and types that read values as kube-scheduler's flags do."""
 
+import ipaddress
 from typing import Any, Final
 
 import click
@@ -49,6 +50,19 @@ class Duration(click.ParamType[float]):
         if seconds <= 0:
             self.fail(f"{format_duration(seconds)} must be greater than 0", param, ctx)
         return seconds
+
+
+class IpAddress(click.ParamType[str]):
+    """An IPv4 or IPv6 address to listen on."""
+
+    name = "ip"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check it."""
+        try:
+            return str(ipaddress.ip_address(value))
+        except ValueError:
+            self.fail(f"{value!r} is not an IPv4 or IPv6 address", param, ctx)
 
 
 class Verbosity(click.IntRange):

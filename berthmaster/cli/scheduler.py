@@ -23,7 +23,7 @@ from scheduler_svc.shell.options import (
     SchedulerOptions,
 )
 from scheduler_svc.shell.profiles import ProfileError
-from scheduler_svc.shell.startup import UsageError, effective_configuration, plan_start
+from scheduler_svc.shell.startup import UsageError, effective_configuration, plan_start, surprises
 
 
 @click.command(cls=GroupedCommand, params=list(OPTIONS))
@@ -93,7 +93,10 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
 
 
 def _write_configuration(options: SchedulerOptions, path: str) -> None:
-    document = to_document(effective_configuration(options))
+    configuration = effective_configuration(options)
+    for surprise in surprises(configuration):
+        click.echo(f"Note: {surprise}", err=True)
+    document = to_document(configuration)
     text = yaml.safe_dump(msgspec.to_builtins(document), sort_keys=False)
     if path == "-":
         click.echo(text, nl=False)

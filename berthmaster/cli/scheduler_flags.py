@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from berthmaster.cli.grouped import Duration, GroupedOption, Verbosity
+from berthmaster.cli.grouped import Duration, GroupedOption, IpAddress, Verbosity
 from scheduler_svc.shell.logs import MAX_VERBOSITY, LogFormat
 from scheduler_svc.shell.options import DEFAULT_SCHEDULER_NAME
 
@@ -13,6 +13,8 @@ ELECTION: Final = "Leader election"
 BINDING: Final = "Binding"
 SERVING: Final = "Serving"
 LOGGING: Final = "Logging"
+FILE: Final = click.Path(allow_dash=True)
+"""A path as it was typed, which shells complete; whoever reads the file says what is wrong."""
 
 OPTIONS: Final[tuple[click.Option, ...]] = (
     GroupedOption(
@@ -21,6 +23,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
             "config_path",
         ),
         group=CONFIGURATION,
+        type=FILE,
         metavar="FILE",
         default="",
         help="A KubeSchedulerConfiguration v1 file, as kube-scheduler reads it.",
@@ -28,6 +31,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
     GroupedOption(
         ("--kubeconfig",),
         group=CONFIGURATION,
+        type=FILE,
         metavar="FILE",
         help="Where the API server is and as whom to log in. Without it: KUBECONFIG, "
         "~/.kube/config, the Pod's ServiceAccount.",
@@ -46,6 +50,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
     GroupedOption(
         ("--write-config-to",),
         group=CONFIGURATION,
+        type=FILE,
         metavar="FILE",
         help="Write the configuration in effect, with all defaults, and end; - for stdout.",
     ),
@@ -86,7 +91,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         ("--leader-elect-resource-name",),
         group=ELECTION,
         metavar="NAME",
-        help="The Lease. Default: berthmaster.",
+        help="The Lease; schedulers of different names need different ones. Default: berthmaster.",
     ),
     GroupedOption(
         ("--leader-elect-resource-namespace",),
@@ -119,6 +124,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
     GroupedOption(
         ("--bind-address",),
         group=SERVING,
+        type=IpAddress(),
         metavar="IP",
         default="0.0.0.0",  # noqa: S104 - as kube-scheduler; probes come from the Node
         show_default=True,
@@ -135,11 +141,12 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
     GroupedOption(
         ("--tls-cert-file",),
         group=SERVING,
+        type=FILE,
         metavar="FILE",
         help="Certificate (PEM) to serve with, read again when it changes. Default: self-signed.",
     ),
     GroupedOption(
-        ("--tls-private-key-file",), group=SERVING, metavar="FILE", help="Its key (PEM)."
+        ("--tls-private-key-file",), group=SERVING, type=FILE, metavar="FILE", help="Its key (PEM)."
     ),
     GroupedOption(
         ("--authorization",),

@@ -11,6 +11,7 @@ watches as the leader does, unless `delayCacheUntilActive` says that it shall wa
 """
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -158,6 +159,8 @@ class SchedulerProcess:
         except OSError as error:
             where = f"{serving.bind_address}:{serving.port}"
             why = os.strerror(error.errno) if error.errno else str(error)
+            if error.errno == errno.EADDRINUSE:
+                why += "; choose another with --secure-port (0: any free one)"
             raise ServingError(f"cannot serve on {where}: {why}") from error
         _logger.info(
             "Serving securely",
@@ -224,7 +227,10 @@ class SchedulerProcess:
         self.parts.inbox.ring()
 
     def _note_leading(self) -> None:
-        _logger.info("Leading: Pods are scheduled by this replica")
+        if self._plan.options.dry_run:
+            _logger.info("Deciding as if leading; -v 2 tells where each Pod would go")
+        else:
+            _logger.info("Leading: Pods are scheduled by this replica")
         self._is_leading.set()
         self.parts.inbox.ring()
 

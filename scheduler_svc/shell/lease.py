@@ -229,8 +229,11 @@ class LeaseElection:
         state, holder = self._machine.state, self._machine.holder_identity
         if holder != self._announced_holder:
             self._announced_holder = holder
-            text = fields(lease=self._key, identity=holder or "nobody")
-            _logger.info("New leader elected", extra=text)
+            if holder:
+                text = fields(lease=self._key, identity=holder)
+                _logger.info("New leader elected", extra=text)
+            else:
+                _logger.info("The Lease is nobody's", extra=fields(lease=self._key))
         if state is self._announced_state:
             return
         self._announced_state = state

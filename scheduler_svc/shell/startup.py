@@ -105,6 +105,12 @@ def _load(path: str) -> Configuration:
     return load_configuration(text, path=path, known_plugins={})
 
 
+def surprises(configuration: Configuration) -> tuple[str, ...]:
+    """Tell, a line each, what in the file is not wrong but not what its author may expect."""
+    unused = fields_without_effect(configuration)
+    return (*configuration.notices, *(("without effect: " + "; ".join(unused),) if unused else ()))
+
+
 def log_start(plan: StartPlan, identity: str) -> None:
     """Tell what starts, and what of the configuration may surprise."""
     configuration = plan.configuration
@@ -119,10 +125,8 @@ def log_start(plan: StartPlan, identity: str) -> None:
             leader_election=plan.elects,
         ),
     )
-    for notice in configuration.notices:
-        _logger.warning("The configuration says: %s", notice)
-    if unused := fields_without_effect(configuration):
-        _logger.warning("Fields without effect: %s", "; ".join(unused))
+    for surprise in surprises(configuration):
+        _logger.warning("Configuration: %s", surprise)
     if plan.not_implemented:
         _logger.warning(
             "Plugins are enabled that are not implemented yet: Pods that need them are placed "

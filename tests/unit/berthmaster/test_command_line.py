@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
+from click.shell_completion import BashComplete
 from click.testing import CliRunner, Result
 
 from berthmaster import __version__
 from berthmaster.cli import scheduler
-from berthmaster.cli.root import SUBCOMMANDS, cli
+from berthmaster.cli.root import PROGRAM, SUBCOMMANDS, cli
 from kubeio.login import KubeConfigError
 from scheduler_svc.shell.app import ExitCode, ServingError
 from scheduler_svc.shell.logs import LogFormat
@@ -262,8 +263,39 @@ def test_configuration_in_effect_is_written(started: list[StartPlan], tmp_path: 
     path = tmp_path / "written.yaml"
     assert invoke("scheduler", "--write-config-to", str(path)).exit_code == 0
     again = invoke("scheduler", "--config", str(path), "--write-config-to", "-")
-    assert yaml.safe_load(again.output) == yaml.safe_load(path.read_text())
+    assert yaml.safe_load(again.stdout) == yaml.safe_load(path.read_text())
     assert started == []
+
+
+def test_what_may_surprise_is_told_beside_the_written_configuration(
+    started: list[StartPlan], tmp_path: Path
+) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(
+        f"{HEAD}percentageOfNodesToScore: 50\nprofiles: [{{schedulerName: default-scheduler}}]\n"
+    )
+    result = invoke("scheduler", "--config", str(path), "--write-config-to", "-")
+    assert result.stderr.splitlines() == [
+        "Note: the profile default-scheduler is served as berthmaster",
+        "Note: without effect: percentageOfNodesToScore (every Node is judged)",
+    ]
+    assert yaml.safe_load(result.stdout)["percentageOfNodesToScore"] == 50
+    assert started == []
+
+
+@pytest.mark.parametrize("address", ["localhost", "10.0.0", ""])
+def test_bind_address_is_an_ip(started: list[StartPlan], address: str) -> None:
+    result = invoke("scheduler", "--bind-address", address)
+    assert result.exit_code == 2
+    assert f"{address!r} is not an IPv4 or IPv6 address" in result.output
+    assert started == []
+
+
+@pytest.mark.parametrize("flag", ["--config", "--kubeconfig", "--tls-cert-file"])
+def test_shells_complete_files(flag: str) -> None:
+    completion = BashComplete(cli, {}, PROGRAM, "_BERTHMASTER_COMPLETE")
+    items = completion.get_completions(["scheduler", flag], "/")
+    assert [item.type for item in items] == ["file"]
 
 
 def test_place_that_cannot_be_written_is_told(started: list[StartPlan], tmp_path: Path) -> None:

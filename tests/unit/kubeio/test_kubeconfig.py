@@ -211,7 +211,7 @@ def test_flag_counts_before_variable_before_default(
 
 @pytest.mark.parametrize(
     ("flag", "environ", "source"),
-    [("/no/such", {}, "--kubeconfig"), (None, {"KUBECONFIG": "/no/such"}, "KUBECONFIG")],
+    [("/no/such", {}, "kubeconfig"), (None, {"KUBECONFIG": "/no/such"}, "KUBECONFIG")],
 )
 def test_named_file_must_exist(flag: str | None, environ: dict[str, str], source: str) -> None:
     with pytest.raises(KubeConfigError, match=f"{source}: no such file: /no/such"):

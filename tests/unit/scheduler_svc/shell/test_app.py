@@ -108,4 +108,7 @@ async def test_port_that_is_taken_is_named(access: Access) -> None:
         port = taken.sockets[0].getsockname()[1]
         with pytest.raises(ServingError) as caught:
             await make_process(access, port=port).run()
-    assert str(caught.value) == f"cannot serve on 127.0.0.1:{port}: Address already in use"
+    assert str(caught.value) == (
+        f"cannot serve on 127.0.0.1:{port}: Address already in use; "
+        "choose another with --secure-port (0: any free one)"
+    )

@@ -122,8 +122,8 @@ def test_log_warns_of_what_will_not_be_as_expected(
     )
     plan = plan_start(options_with(tmp_path, text))
     lines = logged(plan, caplog)
-    assert "The configuration says: the profile default-scheduler is served as berthmaster" in lines
-    assert "Fields without effect: parallelism (one thread decides)" in lines
+    assert "Configuration: the profile default-scheduler is served as berthmaster" in lines
+    assert "Configuration: without effect: parallelism (one thread decides)" in lines
     assert "Extenders are not implemented yet: none of them is asked" in lines
     missing = [r for r in caplog.records if "not implemented yet: Pods that need" in r.getMessage()]
     if plan.not_implemented:
