@@ -10,7 +10,7 @@ that matter are collected here, and `kubeio.credentials` loads anew when one cha
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 from kubernetes_asyncio.client import Configuration
@@ -18,6 +18,9 @@ from kubernetes_asyncio.config import ConfigException
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader, KubeConfigMerger
 
 from kubeio.login import KubeConfigError, Login
+
+_TRIPS: Final = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What YAML's constructors and the loader raise where a value is of another kind than theirs."""
 
 
 async def load_kubeconfig(paths: str, context: str | None = None) -> Login:
@@ -41,8 +44,7 @@ async def load_kubeconfig(paths: str, context: str | None = None) -> Login:
     try:
         loader = KubeConfigLoader(merged, active_context=context, config_base_path=None)
         await loader.load_and_set(configuration)
-    except (ConfigException, OSError, KeyError, TypeError, AssertionError, ValueError) as error:
-        # All of these come out of a loader that trips over a malformed file.
+    except (ConfigException, OSError, *_TRIPS) as error:
         raise KubeConfigError(
             f"{paths}: {_one_line(error)}; correct the file or choose another with --kubeconfig"
         ) from error
@@ -80,7 +82,9 @@ def _merge(paths: str) -> Any:
     except yaml.MarkedYAMLError as error:  # its own text quotes the line
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise KubeConfigError(f"{paths}: no YAML: line {line}: {error.problem}") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except RecursionError:
+        raise KubeConfigError(f"{paths}: no YAML: it is nested too deep") from None
+    except (OSError, yaml.YAMLError, *_TRIPS) as error:
         raise KubeConfigError(f"{paths}: cannot be read: {_one_line(error)}") from error
     if merged is None:
         raise KubeConfigError(f"{paths}: no such file")

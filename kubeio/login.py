@@ -51,13 +51,22 @@ class Login:
     expires_at: datetime.datetime | None = None
 
     def __post_init__(self) -> None:
-        server = urlsplit(self.server_url)
-        if server.scheme not in ("http", "https") or not server.hostname:
+        if not _is_server_url(self.server_url):
             raise KubeConfigError(
-                f"server {self.server_url!r}: an http:// or https:// URL with a host is expected"
+                f"server {self.server_url!r}: an http:// or https:// URL with a host is expected, "
+                "and with a port from 1 to 65535 if it has one"
             )
         if self.authorization is not None and not self.authorization.isprintable():
             raise KubeConfigError("the token holds line breaks or other characters no token has")
+
+
+def _is_server_url(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:  # brackets that hold no IPv6 address; a port that is none
+        return False
+    return url.scheme in ("http", "https") and bool(url.hostname) and port != 0
 
 
 def find_kubeconfig(flag: str | None, environ: Mapping[str, str]) -> str | None:

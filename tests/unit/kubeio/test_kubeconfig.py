@@ -147,6 +147,16 @@ async def test_exec_plugin(tmp_path: Path) -> None:
         ("\x00", "cannot be read"),
         ("just text", "not a kubeconfig"),
         ("", "not a kubeconfig"),
+        ("a: 2026-13-45", "cannot be read: month must be in 1..12"),
+        ("a: !!int b", "cannot be read"),
+        ("[" * 3000, "no YAML: it is nested too deep"),
+        ("clusters: " + "[" * 900 + "]" * 900, "no YAML: it is nested too deep"),
+        (config(clusters=cluster(server="https://k:70000")), "port from 1 to 65535"),
+        (config(clusters=cluster(server=5)), "correct the file"),
+        (
+            config(users=user(exec={"apiVersion": "v1", "command": 5, "args": 7})),
+            "correct the file",
+        ),
         (config(clusters="c"), "clusters: a list is expected of entries with a name and a cluster"),
         (config(users=[{"user": {}}]), "users: a list is expected"),
         (config(users=[{"name": "u"}]), "users: a list is expected"),
@@ -218,7 +228,22 @@ def test_named_file_must_exist(flag: str | None, environ: dict[str, str], source
         find_kubeconfig(flag, environ)
 
 
-@pytest.mark.parametrize("url", ["", "k:6443", "ftp://k", "https://", "https:///path"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "k:6443",
+        "ftp://k",
+        "https://",
+        "https:///path",
+        "https://k:0",
+        "https://k:65536",
+        "https://k:port",
+        "https://k:-1",
+        "https://[::1",
+        "https://[k]:1",
+    ],
+)
 def test_server_must_be_a_url(url: str) -> None:
     with pytest.raises(KubeConfigError, match="http:// or https://"):
         Login(server_url=url)
