@@ -69,7 +69,13 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
         f"{name}_seconds": flags[f"leader_elect_{name}"]
         for name in ("lease_duration", "renew_deadline", "retry_period")
     }
-    leader_elect = False if flags["no_leader_elect"] else flags["leader_elect"]
+    leader_elect = flags["leader_elect"]
+    if flags["no_leader_elect"]:
+        if leader_elect:
+            raise click.UsageError("--leader-elect and --no-leader-elect exclude each other")
+        leader_elect = False
+    if not flags["scheduler_name"]:
+        raise click.UsageError("--scheduler-name: a name is needed; no Pod has an empty one")
     return SchedulerOptions(
         version=__version__,
         config_path=flags["config_path"],

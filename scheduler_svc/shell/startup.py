@@ -11,6 +11,7 @@ from kubeio.client import KubeClient
 from kubeio.errors import KubeError
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.shell.config import (
+    MAX_FILE_BYTES,
     Configuration,
     ConfigurationError,
     default_configuration,
@@ -99,7 +100,8 @@ def _load(path: str) -> Configuration:
     if not path:
         return default_configuration()
     try:
-        text = Path(path).read_bytes()
+        with Path(path).open("rb") as file:  # it may be a device or a pipe without an end
+            text = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise UsageError(f"--config {path}: {error.strerror or error}") from error
     return load_configuration(text, path=path, known_plugins={})

@@ -90,7 +90,7 @@ class _GiveUpError(Exception):
 def _decode_text(data: str | bytes, log: MistakeLog) -> str | None:
     size_bytes = len(data) if isinstance(data, bytes) else len(data.encode(errors="surrogatepass"))
     if size_bytes > MAX_FILE_BYTES:
-        detail = f"the file has {size_bytes} bytes, at most {MAX_FILE_BYTES} are read"
+        detail = f"the file has more than {MAX_FILE_BYTES} bytes, which is the most that is read"
         log.add(Problem.TOO_LARGE, (), detail=detail)
         return None
     if isinstance(data, bytes):

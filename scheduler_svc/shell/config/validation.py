@@ -80,6 +80,12 @@ def _leader_election(election: LeaderElection, log: MistakeLog) -> None:
             format_duration(renew),
             f"must be greater than retryPeriod*JitterFactor ({retry * _JITTER_FACTOR:g}s)",
         )
+    for name, value in (
+        ("resourceNamespace", election.resource_namespace),
+        ("resourceName", election.resource_name),
+    ):
+        if not value:
+            log.required((*path, name), f"{name} is required")
     if election.resource_lock != "leases":
         detail = 'resourceLock value must be "leases"'
         log.invalid((*path, "resourceLock"), election.resource_lock, detail)

@@ -176,6 +176,10 @@ def test_verbosity_is_read_as_go_reads_it(
         (("--log-format", "xml"), "'text', 'json'"),
         (("--no-such-flag",), "No such option"),
         (("--leader-elect=perhaps",), "perhaps"),
+        (("--leader-elect", "--no-leader-elect"), "exclude each other"),
+        (("--leader-elect-resource-name", ""), "leaderElection.resourceName: Required value"),
+        (("--leader-elect-resource-namespace=",), "leaderElection.resourceNamespace: Required"),
+        (("--scheduler-name", ""), "a name is needed"),
         (("extra",), "unexpected extra argument"),
     ],
 )

@@ -3,7 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_svc.shell.config import ConfigurationError, default_configuration
+from scheduler_svc.shell.config import (
+    MAX_FILE_BYTES,
+    ConfigurationError,
+    default_configuration,
+)
 from scheduler_svc.shell.options import LeaderElectionOptions, SchedulerOptions
 from scheduler_svc.shell.startup import (
     StartPlan,
@@ -37,6 +41,12 @@ def test_without_a_file_the_defaults_are_served_under_our_name(tmp_path: Path) -
     election = plan.configuration.leader_election
     assert (election.resource_namespace, election.resource_name) == ("kube-system", "berthmaster")
     assert plan.elects
+
+
+def test_file_without_an_end_is_refused() -> None:
+    endless = SchedulerOptions(version="1", config_path="/dev/zero")
+    with pytest.raises(ConfigurationError, match=f"more than {MAX_FILE_BYTES} bytes"):
+        plan_start(endless)
 
 
 def test_flags_overrule_the_file(tmp_path: Path) -> None:
