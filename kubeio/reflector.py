@@ -230,7 +230,6 @@ class Reflector(Generic[T]):
         self._last_line_at = self._clock()
         self.statistics.listed = True
         self.statistics.last_problem = ""
-        self._deliver(Listed(version))
         _logger.info(
             "Listed a resource: resource=%s count=%d resource_version=%s seconds=%.2f",
             self._name,
@@ -238,6 +237,7 @@ class Reflector(Generic[T]):
             version,
             self._clock() - started,
         )
+        self._deliver(Listed(version))
 
     async def _list_pages_until_complete(self) -> str:
         """List from the start whenever a continue token has outlived etcd's history.

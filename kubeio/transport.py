@@ -1,5 +1,8 @@
 """aiohttp's errors in our terms, and a habit of it that writes must not have."""
 
+import re
+from typing import Final
+
 import aiohttp
 
 from kubeio.errors import (
@@ -10,6 +13,9 @@ from kubeio.errors import (
     RequestTimeoutError,
     shorten,
 )
+
+_TLS_CONTEXT: Final = re.compile(r" ssl:(<[^>]*>|\w+)")
+"""What aiohttp adds to every failed connection: an object's address in memory."""
 
 
 class _ConnectionDiedError(aiohttp.ClientError):
@@ -36,7 +42,8 @@ async def never_repeat_writes(
 
 def translate(error: aiohttp.ClientError | OSError, request: str) -> KubeError:
     """Say in our terms what aiohttp reports."""
-    text = f"{request}: {shorten(str(error)) or type(error).__name__}"
+    said = _TLS_CONTEXT.sub("", str(error))
+    text = f"{request}: {shorten(said) or type(error).__name__}"
     match error:
         case (
             aiohttp.ClientConnectorError()

@@ -235,7 +235,7 @@ class SchedulerProcess:
         self.parts.inbox.ring()
 
     def _note_lost(self) -> None:
-        _logger.error("Leaderelection lost: ending, so that the new leader acts alone")
+        _logger.error("Ending, so that the new leader acts alone")
         self._end(ExitCode.FAILED)
 
     def _end(self, code: ExitCode) -> None:

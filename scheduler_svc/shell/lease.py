@@ -182,7 +182,7 @@ class LeaseElection:
                 return
             self.failure_count += 1
             self._machine.failed(self._clock())
-            text = str(error) or f"no answer within {action.timeout_seconds:g} s"
+            text = str(error) or f"no answer within {action.timeout_seconds:.3g} s"
             _logger.warning("Lease call failed", extra=fields(lease=self._key, error=text))
         else:
             self._take_in(action, answer, sent)
@@ -241,7 +241,7 @@ class LeaseElection:
             _logger.info("Successfully acquired lease", extra=fields(lease=self._key))
             self._on_leading()
         elif state is ElectionState.LOST:
-            _logger.error("Leader election lost", extra=fields(lease=self._key))
+            _logger.error("Leaderelection lost", extra=fields(lease=self._key))
             self._on_lost()
 
     async def _sleep_until(self, until_seconds: float) -> None:
