@@ -188,6 +188,10 @@ def _tell_what_next(plane: ControlPlane, reporter: Reporter) -> None:
     reporter.plain()
     reporter.plain("What next:")
     reporter.plain(f"  export KUBECONFIG={kubeconfig}")
+    if plane.directory.path == DEFAULT_STATE_DIRECTORY:
+        reporter.plain(
+            "  kubectl apply -f deploy/manifests/playground.yaml    # Nodes and Pods to try"
+        )
     reporter.plain(f"  {_down_command(plane.directory.path)}    # ends it and removes its files")
 
 
