@@ -3,10 +3,10 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT
 from tests.property.driver import drive
 
 
@@ -26,7 +26,7 @@ def run_driver(hash_seed: str) -> str:
     """Run three clusters in a process of their own, where strings have other hashes."""
     result = subprocess.run(
         [sys.executable, "-m", "tests.property.driver", "1", "2", "3"],
-        cwd=ROOT,
+        cwd=Path(__file__).parents[2],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,

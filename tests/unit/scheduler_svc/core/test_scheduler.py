@@ -1,5 +1,7 @@
 """The scheduler as a whole: events in, one decision a step, effects out."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from scheduler_svc.core.effects import PatchPodCondition
@@ -15,7 +17,13 @@ from scheduler_svc.core.events import (
     PodUpserted,
     PreBindFinished,
 )
-from scheduler_svc.core.framework.interface import PreBindWork
+from scheduler_svc.core.framework.cluster_events import (
+    ActionType,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+)
+from scheduler_svc.core.framework.interface import EnqueueExtensions, PreBindWork
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import Taint
@@ -27,7 +35,7 @@ from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.status import Code, Status
 from tests.builders import at, make_node_info, make_pod_info
-from tests.scripted_plugins import Permitting, PreBinding, named
+from tests.scripted_plugins import Filtering, Permitting, PreBinding, named
 from tests.unit.scheduler_svc.core.staging import Points, add, bound_to, decide, stage, step, the
 
 
@@ -107,6 +115,22 @@ def test_a_node_that_goes_is_no_longer_chosen() -> None:
     scheduler.handle(NodeDeleted("n2"), at(0))
     effects = decide(scheduler, make_pod_info("e"))
     assert the(PatchPodCondition, effects).message == "no nodes available to schedule pods"
+
+
+def test_a_node_that_goes_may_help_whom_that_concerns() -> None:
+    class Lonely(Filtering, EnqueueExtensions):
+        """Rejects every Pod until some Node is gone."""
+
+        def events_to_register(self) -> Sequence[EventRegistration]:
+            return [EventRegistration(ClusterEvent(EventResource.NODE, ActionType.DELETE))]
+
+    rejecting = named("Lonely", Lonely)({"n1": Status(Code.UNSCHEDULABLE, ("no",))})
+    scheduler = stage({"filter": [rejecting]})
+    scheduler.handle(NodeUpserted(make_node_info("n1")), at(0))
+    decide(scheduler, make_pod_info())
+    assert scheduler.queue.place_of("uid-a") is Place.UNSCHEDULABLE
+    scheduler.handle(NodeDeleted("n1"), at(1))
+    assert scheduler.queue.place_of("uid-a") is Place.BACKOFF
 
 
 def test_a_node_that_comes_again_has_its_pods_still() -> None:
@@ -205,6 +229,17 @@ def test_validation_finds_a_pod_in_two_places() -> None:
     scheduler.validate()
     scheduler.queue.add(pod, at(0))
     with pytest.raises(InvariantError, match="default/a is on a Node and waits for one, too"):
+        scheduler.validate()
+
+
+def test_validation_looks_into_the_queue_and_the_cache() -> None:
+    scheduler = stage()
+    scheduler.queue._pool.gated_count += 1
+    with pytest.raises(InvariantError, match="gated_count is 1"):
+        scheduler.validate()
+    scheduler = stage()
+    scheduler.cache.assumed_count += 1
+    with pytest.raises(InvariantError, match="the count of assumed Pods is wrong"):
         scheduler.validate()
 
 

@@ -221,7 +221,8 @@ def test_a_node_must_come_to_match_the_profiles_demand_too() -> None:
     pod = make_pod_info(selector={"zone": "a"})
     assert not is_queued(plugin, NODE_ADD, pod, None, A1)
     assert is_queued(plugin, NODE_LABEL, pod, A1, A2)
-    assert not is_queued(plugin, NODE_ADD, pod, None, B5)
+    with_disk = make_node_info("b", labels={"zone": "b", "disk": "ssd"})
+    assert not is_queued(plugin, NODE_ADD, pod, None, with_disk)
 
 
 def test_events() -> None:
