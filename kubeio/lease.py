@@ -2,7 +2,8 @@
 
 An update writes the object as it was read, with another spec, so that labels and
 fields we know nothing of stay. ``LeaseObject`` is the type for a reflector that
-watches the Lease.
+watches the Lease. Its times are for people, so one that cannot be read is no error:
+Kubernetes knows the years 0 and 10000, which `datetime` does not.
 """
 
 from datetime import UTC, datetime
@@ -44,8 +45,8 @@ class LeaseSpec(msgspec.Struct, rename="camel", frozen=True):
 
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
-    acquire_time: datetime | None = None
-    renew_time: datetime | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
     lease_transitions: int | None = None
 
 
@@ -61,8 +62,8 @@ class LeaseObject(msgspec.Struct, frozen=True):
         return LeaseRecord(
             holder_identity=spec.holder_identity or "",
             lease_duration_seconds=spec.lease_duration_seconds or 0,
-            acquire_time=spec.acquire_time,
-            renew_time=spec.renew_time,
+            acquire_time=_read_time(spec.acquire_time),
+            renew_time=_read_time(spec.renew_time),
             lease_transitions=spec.lease_transitions or 0,
             resource_version=self.metadata.resource_version,
         )
@@ -158,18 +159,22 @@ def _spec_of(record: LeaseRecord) -> dict[str, Any]:
     spec = LeaseSpec(
         holder_identity=record.holder_identity,
         lease_duration_seconds=record.lease_duration_seconds,
-        acquire_time=record.acquire_time,
-        renew_time=record.renew_time,
+        acquire_time=micro_time(record.acquire_time) if record.acquire_time else None,
+        renew_time=micro_time(record.renew_time) if record.renew_time else None,
         lease_transitions=record.lease_transitions,
     )
-    fields = msgspec.to_builtins(spec, builtin_types=(datetime,))
-    return {
-        name: micro_time(value) if isinstance(value, datetime) else value
-        for name, value in fields.items()
-        if value is not None
-    }
+    fields = msgspec.to_builtins(spec)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _read_time(text: str | None) -> datetime | None:
+    try:
+        moment = None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def micro_time(moment: datetime) -> str:
     """Write a ``MicroTime``: UTC with six digits, ``2026-11-29T12:00:00.000000Z``."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"

@@ -37,6 +37,7 @@ from scheduler_svc.core.clock import Now
 from scheduler_svc.core.errors import InputError
 
 _JITTER_FACTOR: Final = 1.2
+_MAX_TRANSITIONS: Final = 2**31 - 1  # an int32; one more would be refused for ever
 
 
 class LeaseRecord(msgspec.Struct, frozen=True):
@@ -328,7 +329,7 @@ class LeaderElection:
             lease_duration_seconds=ceil(self.timing.lease_duration_seconds),
             acquire_time_seconds=basis.acquire_time_seconds if is_ours else wall_seconds,
             renew_time_seconds=wall_seconds,
-            lease_transitions=basis.lease_transitions + (0 if is_ours else 1),
+            lease_transitions=min(basis.lease_transitions + (not is_ours), _MAX_TRANSITIONS),
         )
 
     def _retry_seconds(self) -> float:

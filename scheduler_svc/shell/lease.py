@@ -280,7 +280,11 @@ def _from_api(record: ApiLeaseRecord) -> LeaseRecord:
 
 
 def _moment(unix_seconds: float | None) -> datetime | None:
-    return None if unix_seconds is None else datetime.fromtimestamp(unix_seconds, UTC)
+    """Give the time, None if there is none or it cannot be said: the Lease keeps what it has."""
+    try:
+        return None if unix_seconds is None else datetime.fromtimestamp(unix_seconds, UTC)
+    except (ValueError, OverflowError, OSError):  # the last microsecond of 9999, as a float
+        return None
 
 
 def _unix_seconds(moment: datetime | None) -> float | None:

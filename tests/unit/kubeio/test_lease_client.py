@@ -19,6 +19,7 @@ NOW = datetime(2026, 11, 29, 12, 0, 0, 1, tzinfo=UTC)
     [
         (NOW, "2026-11-29T12:00:00.000001Z"),
         (NOW.replace(microsecond=0), "2026-11-29T12:00:00.000000Z"),
+        (NOW.replace(year=1), "0001-11-29T12:00:00.000001Z"),
         (
             NOW.astimezone(timezone(timedelta(hours=-5))),
             "2026-11-29T12:00:00.000001Z",

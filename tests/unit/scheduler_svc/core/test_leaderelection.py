@@ -185,6 +185,13 @@ class TestAcquire:
         assert action.record.lease_transitions == 4
         assert action.record.resource_version == "6"
 
+    def test_transitions_stay_what_the_api_server_takes(self) -> None:
+        election = standby(0)
+        election.observe(lease("", 6, duration=1, transitions=2**31 - 1), at(1), is_watched=True)
+        action = election.next_action(at(1))
+        assert isinstance(action, UpdateLease)
+        assert action.record.lease_transitions == 2**31 - 1
+
     def test_an_older_record_from_the_watch_is_ignored(self) -> None:
         election = standby(0, version=12)
         election.observe(lease("", 9, duration=1), at(1), is_watched=True)

@@ -23,13 +23,14 @@ from tests.unit.scheduler_svc.shell.scripted_api import (
 NOT_FOUND = status(404, "not found")
 
 
-def lease(holder: str, version: str) -> Response:
-    spec = {
+def lease(holder: str, version: str, **changes: object) -> Response:
+    spec: dict[str, object] = {
         "holderIdentity": holder,
         "leaseDurationSeconds": 15,
         "acquireTime": "2026-11-29T12:00:00.000000Z",
         "renewTime": "2026-11-29T12:00:00.000000Z",
         "leaseTransitions": 4,
+        **changes,
     }
     metadata = {"name": "berthmaster", "namespace": "kube-system", "resourceVersion": version}
     return Response(200, [], msgspec.json.encode({"metadata": metadata, "spec": spec}))
@@ -92,6 +93,26 @@ async def test_takes_a_released_lease() -> None:
     written = bench.api.requests[1].body
     assert written["metadata"]["resourceVersion"] == "7"
     assert written["spec"]["leaseTransitions"] == 5
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "0000-01-01T00:00:00.000000Z",
+        "0001-01-01T00:00:00.000000Z",
+        "9999-12-31T23:59:59.999999Z",
+        "10000-01-01T00:00:00.000000Z",
+        None,
+    ],
+)
+async def test_times_of_a_lease_that_someone_edited_do_not_matter(moment: str | None) -> None:
+    edited = {"acquireTime": moment, "renewTime": moment}
+    bench = Bench(lease("one", "3", **edited), lease("one", "4", **edited))
+    async with running(bench):
+        await wait_until(lambda: bench.calls == ["leading"], what="the candidate to lead")
+    spec = bench.api.requests[1].body["spec"]
+    assert spec["acquireTime"] == moment
+    assert spec["holderIdentity"] == "one"
 
 
 async def test_a_namespace_that_is_missing_is_no_reason_to_spin() -> None:
