@@ -86,6 +86,11 @@ class LoseAnswer(Fault):
 
 
 @dataclass(kw_only=True)
+class LoseRequest(Fault):
+    """Take the request and drop the connection; the server is not asked."""
+
+
+@dataclass(kw_only=True)
 class HalfOpen(Fault):
     """Take the request and never answer; the server is not asked."""
 

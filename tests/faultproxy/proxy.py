@@ -22,6 +22,7 @@ from tests.faultproxy.faults import (
     HalfOpen,
     Inject,
     LoseAnswer,
+    LoseRequest,
     Respond,
     Silence,
 )
@@ -40,10 +41,11 @@ _FRAMING = ("content-length", "transfer-encoding", "connection")
 
 @dataclass
 class RequestRecord:
-    """A request that came in, and what became of it."""
+    """A request that came in, and what became of it; `status` None: no answer came."""
 
     method: str
     target: str
+    body: bytes
     at: float
     status: int | None = None
     faults: tuple[str, ...] = ()
@@ -125,8 +127,12 @@ class FaultProxy:
     async def refuse_connections(self) -> None:
         """Stop listening and drop every connection: the server is down."""
         if self._server is not None:
-            self._server.close()
-            self._server = None
+            server, self._server = self._server, None
+            for listener in server.sockets:
+                asyncio.get_running_loop().remove_reader(listener.fileno())
+            # What was accepted just now gets its transport; a closed server has none to give.
+            await asyncio.sleep(0)
+            server.close()
         await self.drop_connections()
 
     async def accept_connections(self) -> None:
@@ -162,6 +168,9 @@ class FaultProxy:
 
     async def _hold(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until either side ends it."""
+        if self._server is None:
+            writer.transport.abort()
+            return
         self._clients.add(writer)
         writer.transport.set_write_buffer_limits(1, 0)  # drain() waits for all of it
         try:
@@ -199,11 +208,12 @@ class FaultProxy:
         """Answer one request; False ends the connection."""
         method, target, _ = head.first_line.split(" ")
         struck = [fault for fault in self._faults if fault.strikes(method, target)]
-        record = RequestRecord(
-            method, target, time.monotonic(), faults=tuple(type(f).__name__ for f in struck)
-        )
+        names = tuple(type(fault).__name__ for fault in struck)
+        record = RequestRecord(method, target, body, time.monotonic(), faults=names)
         self.requests.append(record)
         for fault in struck:
+            if isinstance(fault, LoseRequest):
+                return False
             if await _strike_request(fault, writer, record):
                 return True
         up_reader, up_writer = upstream

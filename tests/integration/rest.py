@@ -52,9 +52,11 @@ def read(plane: ControlPlane, path: str) -> dict[str, Any]:
     return stored
 
 
-def wait_for(what: str, condition: Callable[[], object]) -> None:
-    """Wait until ``condition`` is true; fail after half a minute."""
-    deadline_seconds = time.monotonic() + TIMEOUT_SECONDS
+def wait_for(
+    what: str, condition: Callable[[], object], *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> None:
+    """Wait until ``condition`` is true; fail after half a minute, or ``timeout_seconds``."""
+    deadline_seconds = time.monotonic() + timeout_seconds
     while not condition():
         assert time.monotonic() < deadline_seconds, f"not in time: {what}"
         time.sleep(POLL_SECONDS)
