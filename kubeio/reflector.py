@@ -54,6 +54,8 @@ FRUITLESS_SECONDS_BEFORE_LIST: Final = 150.0
 """If watches have given no line for this long and end by 5xx or silence, we list again.
 A server that was restored from a backup takes a watch from a resourceVersion it has yet
 to reach, and is silent: no events, no bookmarks (seen with kube-apiserver 1.36.3)."""
+TOLD_AGAIN_SECONDS: Final = 30.0
+"""So often a failure that goes on is told of in the log."""
 
 _REASONS: Final[tuple[tuple[type[KubeError], str], ...]] = (
     (GoneError, "expired"),
@@ -117,6 +119,8 @@ class Reflector(Generic[T]):
         self._resource_version = ""
         self._list_reason = "start"
         self._last_line_at = clock()
+        self._told_reason = ""
+        self._told_at = clock()
         self.statistics = ReflectorStatistics()
         self._known = KnownObjects(self._name, deliver, self.statistics)
 
@@ -189,14 +193,19 @@ class Reflector(Generic[T]):
             self._backoff.reset()
         self._forget_version_without_future(error)
         if error is None:
-            self.statistics.last_problem = ""
+            self.statistics.last_problem = self._told_reason = ""
             is_due = has_worked and lasted >= SHORTEST_WATCH_SECONDS
             delay = 0.0 if is_due else self._backoff.next_delay()
             _logger.debug("Watch ended: resource=%s lasted_seconds=%.1f", self._name, lasted)
             return delay
         delay = self._backoff.next_delay(error.retry_after_seconds)
         self.statistics.last_problem = str(error)
-        _logger.warning(
+        # The first of its kind, then one a while: tries come at short intervals.
+        is_news = reason != self._told_reason or self._clock() - self._told_at >= TOLD_AGAIN_SECONDS
+        if is_news:
+            self._told_reason, self._told_at = reason, self._clock()
+        _logger.log(
+            logging.WARNING if is_news else logging.DEBUG,
             "List or watch failed: resource=%s reason=%s retry_in_seconds=%.1f: %s",
             self._name,
             reason,

@@ -91,7 +91,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         ("--leader-elect-resource-name",),
         group=ELECTION,
         metavar="NAME",
-        help="The Lease; schedulers of different names need different ones. Default: berthmaster.",
+        help="The Lease. Default: berthmaster; for another --scheduler-name, berthmaster-NAME.",
     ),
     GroupedOption(
         ("--leader-elect-resource-namespace",),

@@ -11,6 +11,7 @@ from kubeio.client import KubeClient
 from kubeio.errors import KubeError
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.shell.config import (
+    LEASE_NAME,
     MAX_FILE_BYTES,
     Configuration,
     ConfigurationError,
@@ -26,6 +27,7 @@ from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.profiles import make_profiles
 
 _COMMAND_LINE: Final = "the command line"
+_LEASE_PATH: Final = "leaderElection.resourceName"
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 _logger = logging.getLogger(__name__)
@@ -92,8 +94,16 @@ def effective_configuration(options: SchedulerOptions) -> Configuration:
     election = options.election.overrule(configuration.leader_election)
     if mistakes := leader_election_mistakes(election, source=_COMMAND_LINE):
         raise ConfigurationError(mistakes)
+    if options.election.resource_name is None and _LEASE_PATH not in configuration.given:
+        name = lease_name(options.scheduler_name)
+        election = msgspec.structs.replace(election, resource_name=name)
     configuration = msgspec.structs.replace(configuration, leader_election=election)
     return rename_for_live(configuration, options.scheduler_name)
+
+
+def lease_name(scheduler_name: str) -> str:
+    """Give the Lease of a scheduler that is told none: replicas share it, others do not."""
+    return LEASE_NAME if scheduler_name == LEASE_NAME else f"{LEASE_NAME}-{scheduler_name}"
 
 
 def _load(path: str) -> Configuration:

@@ -25,9 +25,11 @@ from scheduler_svc.shell.config.mistakes import ConfigurationError, Mistake
 from scheduler_svc.shell.config.plugin_sets import EnabledPlugin
 from scheduler_svc.shell.config.publish import to_document
 from scheduler_svc.shell.config.reading import MAX_FILE_BYTES
+from scheduler_svc.shell.config.schema import LEASE_NAME
 from scheduler_svc.shell.config.validation import leader_election_mistakes
 
 __all__ = [
+    "LEASE_NAME",
     "MAX_FILE_BYTES",
     "Configuration",
     "ConfigurationError",

@@ -361,6 +361,18 @@ async def test_line_that_is_no_event_ends_the_watch(line: bytes) -> None:
     assert rig.names() == ["=10"]
 
 
+async def test_failure_that_goes_on_is_not_told_at_each_try(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    busy = TooManyRequestsError(429, retry_after_seconds=4.0)
+    rig = await Rig(*[busy] * 20, EXPIRED, page(1), []).play()
+    told = [r for r in caplog.records if r.levelno == logging.WARNING]
+    # The clock stands still here; a failure of another kind is told at once.
+    reasons = [r.getMessage().partition("reason=")[2].split()[0] for r in told]
+    assert reasons == ["throttled", "expired"]
+    assert rig.names() == ["=1"]
+
+
 async def test_unknown_event_type_is_logged_and_skipped(caplog: pytest.LogCaptureFixture) -> None:
     rig = await Rig(page(10), [event("RENAMED", thing("a", 11)), bookmark(12)]).play()
     assert rig.names() == ["=10"]

@@ -59,6 +59,19 @@ def test_flags_overrule_the_file(tmp_path: Path) -> None:
     assert election.resource_namespace == "ns"
 
 
+def test_schedulers_of_different_names_do_not_compete(tmp_path: Path) -> None:
+    def lease_of(text: str = "", **others: object) -> str:
+        options = options_with(tmp_path, text, **others)
+        return effective_configuration(options).leader_election.resource_name
+
+    assert lease_of(scheduler_name="gpu") == "berthmaster-gpu"
+    # Unless the file or a flag says which.
+    text = "leaderElection: {resourceName: berthmaster}"
+    assert lease_of(text, scheduler_name="gpu") == "berthmaster"
+    flags = LeaderElectionOptions(resource_name="mine")
+    assert lease_of(scheduler_name="gpu", election=flags) == "mine"
+
+
 def test_leader_election_can_be_switched_off_by_flag_or_file(tmp_path: Path) -> None:
     off = LeaderElectionOptions(leader_elect=False)
     assert not plan_start(options_with(tmp_path, election=off)).elects
