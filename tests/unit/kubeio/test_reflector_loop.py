@@ -365,11 +365,11 @@ async def test_failure_that_goes_on_is_not_told_at_each_try(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     busy = TooManyRequestsError(429, retry_after_seconds=4.0)
-    rig = await Rig(*[busy] * 20, EXPIRED, page(1), []).play()
+    rig = await Rig(*[busy] * 20, ServerError(500), page(1), []).play()
     told = [r for r in caplog.records if r.levelno == logging.WARNING]
     # The clock stands still here; a failure of another kind is told at once.
     reasons = [r.getMessage().partition("reason=")[2].split()[0] for r in told]
-    assert reasons == ["throttled", "expired"]
+    assert reasons == ["throttled", "server_error"]
     assert rig.names() == ["=1"]
 
 
