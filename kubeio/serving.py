@@ -7,6 +7,7 @@ ten microseconds a line would hold the event loop for tens of milliseconds.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -14,6 +15,7 @@ from typing import Final, Self
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
@@ -120,7 +122,11 @@ class HttpsServer:
 
     async def __aenter__(self) -> Self:
         runner = web.AppRunner(
-            self._app, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS
+            self._app,
+            access_log=None,
+            logger=_http_logger(),
+            handle_signals=False,
+            shutdown_timeout=SHUTDOWN_SECONDS,
         )
         await runner.setup()
         try:
@@ -173,6 +179,19 @@ class HttpsServer:
     async def _serve_configz(self, _: web.Request) -> web.Response:
         body = msgspec.json.encode(self._configz())
         return web.Response(body=body, content_type="application/json")
+
+
+def _http_logger() -> logging.Logger:
+    """Give aiohttp's log of the server, without what is only the client's mistake."""
+    logger = logging.getLogger(f"{__name__}.http")
+    logger.addFilter(_is_ours)
+    return logger
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a line tells of a failure here: whoever sends no HTTP has had a 400 for it."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, HttpProcessingError)
 
 
 def _handle_all(checks: HealthChecks) -> Handler:

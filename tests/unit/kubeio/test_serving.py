@@ -109,6 +109,40 @@ async def test_all_but_probes_is_guarded() -> None:
         assert (await get(session, "/metrics", Authorization="Bearer key"))[0] == 200
 
 
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"\x16\x03\x01 no HTTP at all\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+        b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n",
+    ],
+)
+async def test_requests_that_are_no_http_do_not_fill_the_log(
+    request_bytes: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = ssl._create_unverified_context()  # noqa: S323 - the server is this test's own
+    async with make_server() as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=context)
+        writer.write(request_bytes)
+        answer = await reader.read()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.0 400 ")
+    assert caplog.records == []
+
+
+async def test_failures_of_ours_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(_: web.Request) -> web.Response:
+        raise RuntimeError("ours")
+
+    server = make_server()
+    server.add_route("GET", "/fails", fail)
+    async with browser(server) as session:
+        status, _ = await get(session, "/fails")
+    assert status == 500
+    assert "RuntimeError: ours" in caplog.text
+
+
 async def test_port_that_is_taken_is_said() -> None:
     async with make_server() as first:
         second = make_server(ServingOptions(bind_address="127.0.0.1", port=first.port))
