@@ -1,6 +1,7 @@
 """``berthmaster``: the group of commands, and the only place that ends the process."""
 
 import importlib
+import os
 from typing import Final, NamedTuple
 
 import click
@@ -8,6 +9,7 @@ import click
 from berthmaster import __version__
 
 PROGRAM: Final = "berthmaster"
+_LAST_STANDARD_STREAM: Final = 2
 
 
 class _Subcommand(NamedTuple):
@@ -65,6 +67,17 @@ def cli() -> None:
     """
 
 
+def fill_standard_streams() -> None:
+    """Open what of stdin, stdout and stderr was closed by whoever started the process.
+
+    Else the first socket would be one of them, and libuv aborts on closing those.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _LAST_STANDARD_STREAM:
+        pass
+    os.close(descriptor)
+
+
 def main() -> None:
     """Run the command line and end the process with its exit code."""
+    fill_standard_streams()
     cli(prog_name=PROGRAM)

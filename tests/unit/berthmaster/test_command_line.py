@@ -86,6 +86,17 @@ def test_completion_of_another_shell_is_bad_usage() -> None:
     assert "'bash', 'zsh', 'fish'" in result.output
 
 
+def test_no_socket_takes_the_place_of_a_closed_standard_stream() -> None:
+    program = (
+        "import os\n"
+        "from berthmaster.cli.root import fill_standard_streams\n"
+        "os.closerange(0, 3)\n"
+        "fill_standard_streams()\n"
+        "os._exit(os.open(os.devnull, os.O_RDONLY))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 3
+
+
 def test_unknown_command_is_bad_usage() -> None:
     result = invoke("schedule")
     assert result.exit_code == 2
