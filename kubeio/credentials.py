@@ -27,6 +27,8 @@ CHECK_INTERVAL_SECONDS: Final = 10.0
 EXPIRY_MARGIN_SECONDS: Final = 60.0
 READ_TIMEOUT_SECONDS: Final = 30.0
 """For an exec plugin above all: requests wait for it."""
+FIRST_LOGIN_NOTICE_SECONDS: Final = 10.0
+"""The first login has all the time a person needs, but it is not waited for in silence."""
 _RETRY_SAME_LOGIN_SECONDS: Final = 1.0
 
 _logger = logging.getLogger(__name__)
@@ -94,7 +96,17 @@ class Credentials:
                 return await load_kubeconfig(paths, context)
             return await asyncio.to_thread(read_service_account, environ, service_account_directory)
 
-        return cls(await read(), read)
+        notice = asyncio.get_running_loop().call_later(
+            FIRST_LOGIN_NOTICE_SECONDS,
+            _logger.warning,
+            "Still waiting for the login of %s: its exec plugin may be waiting for somebody",
+            paths or "the ServiceAccount",
+        )
+        try:
+            login = await read()
+        finally:
+            notice.cancel()
+        return cls(login, read)
 
     @property
     def server_url(self) -> str:

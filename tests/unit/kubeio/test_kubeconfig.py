@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kubeio import credentials
 from kubeio.certificates import make_self_signed
 from kubeio.credentials import make_client_context
 from kubeio.kubeconfig import load_kubeconfig
@@ -138,6 +139,18 @@ async def test_exec_plugin(tmp_path: Path) -> None:
     assert login.authorization == "Bearer from-exec"
     assert login.expires_at is not None
     assert login.expires_at.isoformat() == "2030-01-02T03:04:05+00:00"
+
+
+async def test_first_login_that_takes_long_is_told_and_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(credentials, "FIRST_LOGIN_NOTICE_SECONDS", 0.0)
+    path = write(tmp_path, config(users=user(**plugin(tmp_path, CREDENTIAL))))
+    loaded = await credentials.Credentials.load(path)
+    assert loaded.authorization == "Bearer from-exec"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        f"Still waiting for the login of {path}: its exec plugin may be waiting for somebody"
+    ]
 
 
 @pytest.mark.parametrize(
