@@ -47,7 +47,7 @@ class ReflectorStatistics:
     event_count
         Watch events of objects, whether or not they told anything new.
     lists
-        Lists begun, by reason: ``start``, ``expired``, ``invalid``, ``fruitless``.
+        Lists begun, by reason: ``start``, ``expired``, ``invalid``, ``fruitless``, ``rewound``.
     endings
         Lists and watches that ended, by reason: ``ended`` (as asked), ``silent``,
         ``lost``, ``connect``, ``expired``, ``throttled``, ``malformed`` and others.

@@ -118,6 +118,7 @@ class Reflector(Generic[T]):
         self._decoder = ObjectDecoder(query)
         self._resource_version = ""
         self._list_reason = "start"
+        self._may_be_rewound = False
         self._last_line_at = clock()
         self._told_reason = ""
         self._told_at = clock()
@@ -158,11 +159,13 @@ class Reflector(Generic[T]):
 
     async def run_once(self) -> float:
         """List if need be, then watch until that ends; give the seconds to wait then."""
-        if not self._resource_version:
-            try:
+        try:
+            if self._may_be_rewound and self._resource_version:
+                await self._check_for_rewinding()
+            if not self._resource_version:
                 await self._list()
-            except KubeError as error:
-                return self._after(error, lasted=0.0, has_moved=False)
+        except KubeError as error:
+            return self._after(error, lasted=0.0, has_moved=False)
         started, version = self._clock(), self._resource_version
         try:
             await self._watch()
@@ -218,6 +221,7 @@ class Reflector(Generic[T]):
         """Make the next round list, where watching from our version leads nowhere."""
         if not self._resource_version:
             return
+        self._may_be_rewound |= isinstance(error, ConnectionFailedError | ConnectionLostError)
         if isinstance(error, GoneError | InvalidError):
             self._list_reason = _reason_of(error)
         elif (
@@ -228,6 +232,25 @@ class Reflector(Generic[T]):
         else:
             return
         self._resource_version = ""
+
+    async def _check_for_rewinding(self) -> None:
+        """List anew if the server, which was away, has come back with an older past.
+
+        From a version that an emptied or restored etcd has yet to reach, a watch tells of
+        what happens after that, and never that all we know of is gone.
+        """
+        response = await self._client.call(
+            "GET",
+            self._query.resource.collection,
+            params={**self._query.parameters(), "limit": "1"},
+            timeout_seconds=self._timing.page_seconds,
+        )
+        self.statistics.last_byte_at = self._clock()
+        version = self._decoder.page(response.body).metadata.resource_version
+        self._may_be_rewound = False
+        if _is_older(version, self._resource_version):
+            self._list_reason = "rewound"
+            self._resource_version = ""
 
     async def _list(self) -> None:
         """List everything, page by page, and tell the difference."""
@@ -353,3 +376,8 @@ def _reason_of(error: KubeError) -> str:
 
 def _count(counts: dict[str, int], reason: str) -> None:
     counts[reason] = counts.get(reason, 0) + 1
+
+
+def _is_older(version: str, other: str) -> bool:
+    """Whether a resourceVersion comes before another: one server's are ordered numbers."""
+    return version.isdecimal() and other.isdecimal() and int(version) < int(other)

@@ -187,6 +187,7 @@ async def test_version_is_kept_of_every_event_and_bookmark() -> None:
         [event("DELETED", thing("a", 14))],
         [bookmark(20)],
         [ConnectionLostError("gone")],
+        page(20),
         [],
     ).play()
     assert rig.script.versions() == ["10", "11", "14", "20", "20"]
@@ -298,9 +299,20 @@ async def test_server_errors_of_a_restart_are_not_listed_anew() -> None:
 
 async def test_server_that_is_away_is_not_listed_anew() -> None:
     away = ConnectionFailedError("refused")
-    rig = await Rig(page(10), *[away] * 20, []).play()
+    rig = await Rig(page(10), *[away] * 20, page(12, thing("a", 12)), []).play()
     assert rig.reflector.statistics.lists == {"start": 1}
-    assert set(rig.script.versions()) == {"10"}
+    assert rig.script.versions() == ["10", "10"]
+    assert rig.names() == ["=10"]
+
+
+@pytest.mark.parametrize("ending", [ConnectionFailedError("refused"), [ConnectionLostError("cut")]])
+async def test_server_that_comes_back_with_an_older_past_is_listed_anew(ending: Any) -> None:
+    restored = page(9, thing("b", 3))
+    rig = await Rig(page(10, thing("a", 1)), ending, restored, restored, []).play()
+    assert rig.script.asked[2] == ("list", {"limit": "1"})
+    assert rig.script.versions() == ["10", "9"]
+    assert rig.names() == ["+a", "=10", "+b", "-a/uid-a", "=9"]
+    assert rig.reflector.statistics.lists == {"start": 1, "rewound": 1}
 
 
 @pytest.mark.parametrize(
@@ -403,7 +415,7 @@ async def test_undecodable_object_is_told_when_it_can_be_decoded(
 
 
 async def test_failing_watch_is_a_problem_sooner_than_a_silent_one() -> None:
-    rig = Rig(page(10), ConnectionFailedError("cannot connect"), [])
+    rig = Rig(page(10), ConnectionFailedError("cannot connect"), page(10), [])
     await rig.reflector.run_once()
     rig.script.now += 15
     assert rig.reflector.problem() is None
