@@ -358,7 +358,7 @@ async def test_frozen_connection_is_noticed(control_plane: ControlPlane, tmp_pat
         await made.delete("initial-0")
         endings = made.reflector.statistics.endings
         await wait_until(lambda: endings.get("silent", 0) >= 2, what="silence noticed")
-        assert made.reflector.problem(max_silence_seconds=0.5) is not None
+        assert made.reflector.problem(max_failing_seconds=0.5) is not None
         made.proxy.thaw()
         await made.settled()
         await made.watching()
