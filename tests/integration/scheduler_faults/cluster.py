@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
 
 from kubeio.client import MERGE_PATCH
 from tests.integration.rest import TIMEOUT_SECONDS, wait_for
@@ -27,6 +29,14 @@ class Cluster:
         self.name = name
         self.pods_path = f"/api/v1/namespaces/{name}/pods"
         server.send("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+
+    @classmethod
+    @contextmanager
+    def create(cls, server: Server) -> Iterator[Self]:
+        """Give an empty one, and remove it with all that is in it."""
+        made = cls(server, f"t-{secrets.token_hex(4)}")
+        yield made
+        made.remove()
 
     def remove(self) -> None:
         """Delete everything, and wait until it is gone."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 
 import pytest
@@ -41,9 +40,8 @@ def server(loop: LoopThread, plane: ControlPlane) -> Iterator[Server]:
 @pytest.fixture
 def cluster(server: Server) -> Iterator[Cluster]:
     """Give a namespace with Nodes of its own, empty."""
-    made = Cluster(server, f"t-{secrets.token_hex(4)}")
-    yield made
-    made.remove()
+    with Cluster.create(server) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.faultproxy import RequestRecord
 from tests.integration.rest import wait_for
-from tests.integration.scheduler_faults.cluster import NODES, Cluster
+from tests.integration.scheduler_faults.cluster import NODES, SCHEDULER, Cluster
 from tests.integration.scheduler_faults.cluster_checks import (
     find_binding_faults,
     find_needless_bindings,
@@ -112,15 +112,18 @@ class Stage:
     def _truth(self) -> dict[str, float]:
         """Count all clusters: the scheduler cares for all."""
         server = self.cluster.server
-        pods = [
-            pod
+        specs = [
+            pod["spec"]
             for pod in server.get("/api/v1/pods", fieldSelector=UNFINISHED)["items"]
             if not is_finished(pod)
         ]
-        bound_count = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
+        is_bound = [bool(spec.get("nodeName")) for spec in specs]
+        is_ours = [spec["schedulerName"] == SCHEDULER for spec in specs]
         return {
             "nodes": len(server.get(NODES)["items"]),
-            "pods": bound_count,
+            "pods": sum(is_bound),
             "assumed_pods": 0,
-            "pending": len(pods) - bound_count,
+            "pending": sum(
+                ours and not bound for ours, bound in zip(is_ours, is_bound, strict=True)
+            ),
         }

@@ -198,12 +198,12 @@ def test_api_server_dies_and_comes_back(
         replica.process.wait_line("List or watch failed")
         replica.link.clear()
         assert max(cpu_share([replica.process], seconds=10)) <= 0.02
-        wait_for(
-            "it is not ready",
-            lambda: "[-]watch-pods failed" in replica.process.get("/readyz?verbose")[1],
-        )
     finally:
         plane.start_component("kube-apiserver")
+    wait_for(
+        "it is not ready",
+        lambda: "[-]watch-pods failed" in replica.process.get("/readyz?verbose")[1],
+    )
     replica.link.accept()
     cluster.wait_bound(timeout_seconds=60)
     wait_for("it is ready again", lambda: replica.process.get("/readyz")[0] == 200)
