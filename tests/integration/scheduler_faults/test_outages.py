@@ -110,22 +110,23 @@ def test_leader_that_is_cut_off_stops_before_another_begins(
 def test_leader_that_was_paused_binds_nothing_when_it_goes_on(
     cluster: Cluster, start_replica: StartReplica
 ) -> None:
-    """Its Lease has run out meanwhile, which only its clock can tell it."""
+    """It has decided many Pods, but its Lease has run out, which only its clock can tell it."""
     cluster.create_nodes("a", "b")
-    first = start_replica("first", *SHORT_TIMES)
+    first = start_replica("first", "--bind-concurrency=32", *SHORT_TIMES)
     first.wait_leading()
     second = start_replica("second", *SHORT_TIMES)
     second.wait_standing_by()
-    cluster.create_pods([f"before-{n}" for n in range(10)])
-    cluster.wait_bound()
-    sent_count = len(first.bindings())
+    # It is paused while it waits for answers: then no Binding is just about to be sent.
+    delay = first.link.add(Delay(match=BINDING, seconds=2.0))
+    cluster.create_pods([f"p-{n}" for n in range(100)])
+    first.link.wait_hits(delay, 32)
     first.process.send_signal(signal.SIGSTOP)
-    create_pods_until_bound_by(second, cluster)
+    cluster.wait_bound()
     first.process.send_signal(signal.SIGCONT)
     cluster.create_pods([f"after-{n}" for n in range(10)])
     assert first.process.wait_exit() == 1
     cluster.wait_bound()
-    assert len(first.bindings()) == sent_count
+    assert len(first.bindings()) == 32
     check_cluster(cluster, first.bindings() + second.bindings())
 
 
