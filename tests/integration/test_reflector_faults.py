@@ -35,6 +35,7 @@ from tests.faultproxy import (
     Respond,
     Silence,
     wait_until,
+    wait_until_async,
 )
 
 pytestmark = pytest.mark.integration
@@ -127,6 +128,9 @@ class Bench:
             item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in page["items"]
         }
 
+    async def has_root_ca(self) -> bool:
+        return "kube-root-ca.crt" in await self.fresh()
+
     async def settled(self) -> None:
         """Wait until the view equals a fresh list; fail if it never does."""
         fresh = await self.fresh()
@@ -174,6 +178,8 @@ async def bench(
         )
         reflector = Reflector(broken, query, store.deliver, timing=QUICK, seed=1)
         made = Bench(proxy, direct, reflector, store, resource)
+        # The controller manager puts its ConfigMap into each new Namespace, at a time of its own.
+        await wait_until_async(made.has_root_ca, what="kube-root-ca.crt in the Namespace")
         for i in range(count):
             await made.write(f"initial-{i}")
         yield made

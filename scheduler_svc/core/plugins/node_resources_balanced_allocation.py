@@ -53,10 +53,12 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         everywhere = nodes.columns.is_offered_everywhere(state.numbers)
         offered = None if everywhere else allocatable > 0
         without, with_pod = _balance(used / nodes.divisors[state.rows], offered)
-        # A deviation is at most a half, so the sum is below 0 by rounding alone, and Go's half
-        # of -1 is 0.
-        scores: Int64Array = _HALF + (np.maximum(_HALF + with_pod - without, 0) >> 1)
-        return scores
+        # 50 + (50 + change) / 2, as one shift. A deviation is at most a half, so the sum is
+        # below 50 by rounding alone, and Go's half of -1 is 0.
+        scores: Int64Array = with_pod - without
+        scores += 3 * _HALF
+        scores >>= 1
+        return np.maximum(scores, _HALF, out=scores)
 
 
 def _balance(fractions: Float64Array, offered: BoolArray | None) -> Int64Array:
