@@ -25,7 +25,8 @@ EXPIRED = (
     b'"message":"too old resource version: 1 (2)","code":410}'
 )
 WATCH = Match(watch=True, path=r"/(pods|nodes)$")
-LIST = Match(method="GET", watch=False, path=r"/(pods|nodes)$")
+LIST = Match(method="GET", watch=False, path=r"/(pods|nodes)$", query="limit=[^1]")
+"""Pages, and not the single object that tells whether the server has an older past."""
 
 
 @pytest.fixture(scope="module")
