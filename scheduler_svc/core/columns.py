@@ -12,12 +12,13 @@ Two change logs tell which rows have a new specification or new usage, so that a
 cached evaluation brings up to date only those.
 """
 
+from collections.abc import Iterable
 from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_svc.core.changes import ChangeLog
+from scheduler_svc.core.changes import ChangeLog, RowArray
 from scheduler_svc.core.images import ImageIndex
 from scheduler_svc.core.labels import BoolArray, Int32Array, LabelColumn, Rows
 from scheduler_svc.core.nodes import NodeInfo
@@ -148,6 +149,16 @@ class NodeColumns:
             self.names.append(name)
         self.rows[name] = row
         return row
+
+    def rows_of(self, names: Iterable[str]) -> RowArray:
+        """Give the rows of the Nodes that have one, intp, in the order of `names`."""
+        known = [self.rows[name] for name in names if name in self.rows]
+        return np.array(known, dtype=np.intp)
+
+    def has_node(self, name: str) -> bool:
+        """Whether the Node exists: one that is gone keeps its row while Pods are left on it."""
+        row = self.rows.get(name)
+        return row is not None and bool(self.live[row])
 
     def release_row(self, row: int) -> None:
         """Give back the row of a Node that is neither known nor has Pods."""

@@ -3,14 +3,12 @@
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.process_collector import ProcessCollector
 
 from kubeio.access import KubeAuthorizer
 from kubeio.serving import HttpsServer
-from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.access import Access
@@ -163,7 +161,7 @@ def _make_writers(
         access.client,
         guards=BindGuards(
             may_bind=election.may_bind if election else lambda: True,
-            node_exists=partial(_has_node, scheduler.columns),
+            node_exists=scheduler.columns.has_node,
             withdraw_condition=patcher.withdraw,
         ),
         report=inbox.put,
@@ -173,12 +171,6 @@ def _make_writers(
         dry_run=options.dry_run,
     )
     return Writers(binder=binder, patcher=patcher, recorder=recorder, election=election)
-
-
-def _has_node(columns: NodeColumns, name: str) -> bool:
-    """Whether the Node exists: one that is gone keeps its row while Pods are left on it."""
-    row = columns.rows.get(name)
-    return row is not None and columns.infos[row] is not None
 
 
 def _make_election(

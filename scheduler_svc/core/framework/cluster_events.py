@@ -151,6 +151,11 @@ class QueueingHint(Enum):
 QueueingHintFunction = Callable[[PodInfo, Any, Any], QueueingHint]
 
 
+def queue_own_update(pod: PodInfo, _old: PodInfo, new: PodInfo) -> QueueingHint:
+    """Hint for events that only matter where they are about the waiting Pod itself."""
+    return QueueingHint.QUEUE if new.uid == pod.uid else QueueingHint.SKIP
+
+
 class EventRegistration(msgspec.Struct, frozen=True):
     """One event that may undo a plugin's rejections; without a hint it always does."""
 

@@ -71,8 +71,7 @@ def diagnose(prepared: PreparedClass, columns: NodeColumns) -> Diagnosis:
         return _pre_filter_diagnosis(prepared, prepared.rejection, columns.node_count)
     rows: RowArray = np.flatnonzero(columns.live)
     if prepared.node_names is not None:
-        named = [columns.rows[name] for name in prepared.node_names if name in columns.rows]
-        rows = np.intersect1d(rows, np.array(named, dtype=np.intp))
+        rows = np.intersect1d(rows, columns.rows_of(prepared.node_names))
     groups: list[NodeGroup] = []
     for plugin, state in prepared.filters:
         mask = plugin.filter(state, NodeView(columns, rows))

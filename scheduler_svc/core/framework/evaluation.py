@@ -163,7 +163,9 @@ class Evaluation:
         view = NodeView(columns, rows)
         passing = columns.live[rows].copy()
         if self.prepared.node_names is not None:
-            passing &= _rows_of(self.prepared.node_names, columns)[rows]
+            named = np.zeros(columns.capacity, dtype=np.bool_)
+            named[columns.rows_of(self.prepared.node_names)] = True
+            passing &= named[rows]
         for plugin, state in self._spec_filters:
             mask = self._filter(plugin, state, view)
             if mask is not None:
@@ -242,12 +244,3 @@ class Evaluation:
 def _split_filters(filters: list[_Filter]) -> tuple[list[_Filter], list[_Filter]]:
     spec = [f for f in filters if f[0].filter_scope is Scope.SPEC]
     return spec, [f for f in filters if f[0].filter_scope is Scope.USAGE]
-
-
-def _rows_of(names: frozenset[str], columns: NodeColumns) -> BoolArray:
-    mask = np.zeros(columns.capacity, dtype=np.bool_)
-    for name in names:
-        row = columns.rows.get(name)
-        if row is not None:
-            mask[row] = True
-    return mask

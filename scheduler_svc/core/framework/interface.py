@@ -21,6 +21,7 @@ from enum import Enum, auto
 from typing import Any, ClassVar
 
 import msgspec
+import numpy as np
 
 from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.framework.cluster_events import EventRegistration
@@ -102,6 +103,11 @@ class Rejection(msgspec.Struct, frozen=True):
 
     status: Status
     nodes: BoolArray
+
+    @classmethod
+    def of_all(cls, status: Status, nodes: NodeView) -> "Rejection":
+        """Give one status to every Node of the view."""
+        return cls(status, np.ones(nodes.count, dtype=np.bool_))
 
 
 class FilterPlugin(Plugin, ABC):

@@ -45,7 +45,7 @@ def judge(prepared: PreparedClass, columns: NodeColumns) -> Verdict:
         live[:] = False
     if prepared.node_names is not None:
         named = np.zeros_like(live)
-        named[[columns.rows[n] for n in prepared.node_names if n in columns.rows]] = True
+        named[columns.rows_of(prepared.node_names)] = True
         live &= named
     for group in diagnosis.groups:
         live[group.rows] = False

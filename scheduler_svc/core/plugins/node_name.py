@@ -47,16 +47,14 @@ class NodeName(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     def filter(self, state: str, nodes: NodeView) -> BoolArray:
         """Pass the named Node only."""
         mask = np.zeros(nodes.columns.capacity, dtype=np.bool_)
-        row = nodes.columns.rows.get(state)
-        if row is not None:
-            mask[row] = True
+        mask[nodes.columns.rows_of([state])] = True
         return mask[nodes.rows]
 
     def rejections(self, state: str, nodes: NodeView) -> Sequence[Rejection]:
         """One reason for all."""
         del state
         status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON,))
-        return [Rejection(status, np.ones(nodes.count, dtype=np.bool_))]
+        return [Rejection.of_all(status, nodes)]
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again at every new Node."""

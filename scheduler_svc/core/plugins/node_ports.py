@@ -5,8 +5,6 @@ Source: pkg/scheduler/framework/plugins/nodeports/node_ports.go, v1.36.3.
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from scheduler_svc.core.columns import NodeColumns, NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
@@ -51,7 +49,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         """One reason for all."""
         del state
         status = Status(Code.UNSCHEDULABLE, (REASON,))
-        return [Rejection(status, np.ones(nodes.count, dtype=np.bool_))]
+        return [Rejection.of_all(status, nodes)]
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when a Pod that holds a wanted port goes, and at every new Node."""

@@ -5,8 +5,6 @@ Source: pkg/scheduler/framework/plugins/nodeunschedulable, v1.36.3.
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from scheduler_svc.core.columns import NodeColumns, NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
@@ -57,7 +55,7 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         """One reason for all."""
         del state
         status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON,))
-        return [Rejection(status, np.ones(nodes.count, dtype=np.bool_))]
+        return [Rejection.of_all(status, nodes)]
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when a Node comes or is uncordoned, or the Pod comes to tolerate it."""

@@ -10,7 +10,7 @@ from scheduler_svc.core.framework.cluster_events import (
     ClusterEvent,
     EventRegistration,
     EventResource,
-    QueueingHint,
+    queue_own_update,
 )
 from scheduler_svc.core.framework.interface import EnqueueExtensions, PreEnqueuePlugin
 from scheduler_svc.core.pods import PodInfo
@@ -32,8 +32,4 @@ class SchedulingGates(PreEnqueuePlugin, EnqueueExtensions):
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when the last gate goes."""
         action = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-        return [EventRegistration(ClusterEvent(EventResource.POD, action), _own_gates_gone)]
-
-
-def _own_gates_gone(pod: PodInfo, _old: PodInfo, new: PodInfo) -> QueueingHint:
-    return QueueingHint.QUEUE if new.uid == pod.uid else QueueingHint.SKIP
+        return [EventRegistration(ClusterEvent(EventResource.POD, action), queue_own_update)]

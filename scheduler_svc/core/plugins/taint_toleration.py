@@ -15,6 +15,7 @@ from scheduler_svc.core.framework.cluster_events import (
     EventRegistration,
     EventResource,
     QueueingHint,
+    queue_own_update,
 )
 from scheduler_svc.core.framework.interface import (
     EnqueueExtensions,
@@ -69,7 +70,7 @@ class TaintToleration(
         """One reason for all; which taint it was is not said, as upstream."""
         del state
         status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON,))
-        return [Rejection(status, np.ones(nodes.count, dtype=np.bool_))]
+        return [Rejection.of_all(status, nodes)]
 
     def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, _Tolerations]:
         """Keep the tolerations that speak of PreferNoSchedule."""
@@ -93,7 +94,7 @@ class TaintToleration(
         pod = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_TOLERATION)
         return [
             EventRegistration(node, _node_became_tolerable),
-            EventRegistration(pod, _own_tolerations_changed),
+            EventRegistration(pod, queue_own_update),
         ]
 
 
@@ -127,7 +128,3 @@ def _node_became_tolerable(pod: PodInfo, old: NodeInfo | None, new: NodeInfo) ->
     if was_away and not keeps_away(new.taints, tolerations):
         return QueueingHint.QUEUE
     return QueueingHint.SKIP
-
-
-def _own_tolerations_changed(pod: PodInfo, _old: PodInfo, new: PodInfo) -> QueueingHint:
-    return QueueingHint.QUEUE if new.uid == pod.uid else QueueingHint.SKIP

@@ -139,6 +139,20 @@ def test_a_node_that_is_unknown_cannot_go() -> None:
     assert columns.spec_log.position == position
 
 
+def test_a_node_exists_while_it_is_live_and_has_a_row_for_longer() -> None:
+    columns = make_columns([make_node_info("a"), make_node_info("b")])
+    columns.add_usage(columns.rows["a"], REQUESTS, 1)
+    columns.remove_node("a")
+    assert not columns.has_node("a")
+    assert columns.has_node("b")
+    assert not columns.has_node("unheard-of")
+    assert columns.rows_of(["b", "unheard-of", "a"]).tolist() == [
+        columns.rows["b"],
+        columns.rows["a"],
+    ]
+    assert columns.rows_of([]).tolist() == []
+
+
 def test_rows_are_given_again() -> None:
     columns = make_columns([make_node_info("a"), make_node_info("b")])
     row = columns.rows["a"]
