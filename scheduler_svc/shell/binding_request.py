@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
+from kubeio import decision_annotations
 from scheduler_svc.core.effects import BindPod, PodReference
-from scheduler_svc.shell import decision_annotations
 from scheduler_svc.shell.timestamps import to_nanoseconds
 
 

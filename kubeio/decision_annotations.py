@@ -1,4 +1,4 @@
-"""Annotations that tell of a decision on the Pod itself; other programs read them.
+"""Annotations that tell of a decision on the Pod itself: the scheduler writes, the agent reads.
 
 They travel in the Binding: the API server copies a Binding's annotations to the Pod in
 the write that binds it, so they cost no call, and a bound Pod always has all of them.
