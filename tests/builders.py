@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack
 
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.framework.profile import Profile
@@ -20,7 +21,6 @@ from scheduler_svc.core.objects import (
     ContainerImage,
     ContainerPort,
     ContainerStatus,
-    ImageVolumeSource,
     Node,
     NodeAffinity,
     NodeSelector,
@@ -39,10 +39,10 @@ from scheduler_svc.core.objects import (
     ResourceRequirements,
     Taint,
     Toleration,
-    Volume,
 )
 from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.pods import PodInfo, PodInterner
+from scheduler_svc.core.volume_objects import ImageVolumeSource, Volume
 
 SCHEDULER = "berthmaster"
 GPU = "example.com/gpu"
@@ -150,7 +150,9 @@ def _pod_spec(fields: PodFields) -> PodSpec:
         node_selector=fields.get("selector"),
         affinity=None if affinity is None else Affinity(affinity),
         tolerations=tuple(fields.get("tolerations", ())),
-        volumes=tuple(Volume(ImageVolumeSource(name)) for name in fields.get("image_volumes", ())),
+        volumes=tuple(
+            Volume(image=ImageVolumeSource(name)) for name in fields.get("image_volumes", ())
+        ),
         overhead=_amounts(fields.get("overhead")),
         resources=_requirements(fields.get("pod_requests")),
         scheduling_gates=tuple(PodSchedulingGate(gate) for gate in fields.get("gates", ())),
@@ -195,12 +197,17 @@ def make_node_info(name: str = "n", **fields: Unpack[NodeFields]) -> NodeInfo:
 
 def make_cache(nodes: Iterable[NodeInfo] = (), pods: Iterable[PodInfo] = ()) -> Cache:
     """Build a cache of Nodes and of Pods that are on them."""
-    cache = Cache(NodeColumns())
+    cache = Cache(Cluster())
     for node in nodes:
         cache.set_node(node)
     for pod in pods:
         cache.upsert(pod)
     return cache
+
+
+def make_cluster(nodes: Iterable[NodeInfo], pods: Iterable[PodInfo] = ()) -> Cluster:
+    """Build a cluster of Nodes with Pods on them."""
+    return make_cache(nodes, pods).cluster
 
 
 def make_columns(nodes: Iterable[NodeInfo] = (), pods: Iterable[PodInfo] = ()) -> NodeColumns:

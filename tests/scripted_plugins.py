@@ -8,7 +8,8 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import Int64Array, NodeView
 from scheduler_svc.core.framework.interface import (
     BindPlugin,
     FilterPlugin,
@@ -55,7 +56,7 @@ class PreFiltering(PreFilterPlugin):
         self.result = result or PreFilterResult()
         self.asked_count = 0
 
-    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         self.asked_count += 1
         return self.result
 
@@ -87,7 +88,7 @@ class PreScoring(PreScorePlugin):
     def __init__(self, status: Status = SUCCESS, state: State = None) -> None:
         self.answer = (status, state)
 
-    def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, State]:
+    def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, State]:
         return self.answer
 
 
@@ -128,7 +129,7 @@ class PostFiltering(PostFilterPlugin):
     def __init__(self, status: Status) -> None:
         self.status = status
 
-    def post_filter(self, pod: PodInfo, columns: NodeColumns) -> Status:
+    def post_filter(self, pod: PodInfo, cluster: Cluster) -> Status:
         return self.status
 
 
@@ -138,11 +139,11 @@ class Reserving(ReservePlugin):
     def __init__(self, calls: list[str], status: Status = SUCCESS) -> None:
         self.calls, self.status = calls, status
 
-    def reserve(self, pod: PodInfo, node_name: str) -> Status:
+    def reserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         self.calls.append(f"{self.name} reserve {pod.name} {node_name}")
         return self.status
 
-    def unreserve(self, pod: PodInfo, node_name: str) -> None:
+    def unreserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> None:
         self.calls.append(f"{self.name} unreserve {pod.name} {node_name}")
 
 
@@ -163,7 +164,7 @@ class PreBinding(PreBindPlugin):
     def __init__(self, calls: list[str], answer: PreBindWork | Status = SUCCESS) -> None:
         self.calls, self.answer = calls, answer
 
-    def pre_bind(self, pod: PodInfo, node_name: str) -> PreBindWork | Status:
+    def pre_bind(self, pod: PodInfo, node_name: str, cluster: Cluster) -> PreBindWork | Status:
         self.calls.append(f"{self.name} pre-bind {pod.name} {node_name}")
         return self.answer
 

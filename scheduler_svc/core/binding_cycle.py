@@ -44,7 +44,8 @@ class BindingCycle(msgspec.Struct, gc=False):
     """One Pod on its way from the decision to being bound.
 
     `permits` are the deadlines (monotonic seconds) of the plugins that hold the Pod;
-    `pre_bind` are the plugins that have not been asked yet, `working` the one that works.
+    `pre_bind` are the plugins that have not been asked yet, `working` the one that works,
+    `awaits_others` says that its work is done and that of others is not.
     """
 
     queued: QueuedPodInfo
@@ -56,7 +57,8 @@ class BindingCycle(msgspec.Struct, gc=False):
     queue_wait_seconds: float
     permits: dict[str, float]
     pre_bind: list[PreBindPlugin]
-    working: str = ""
+    working: PreBindPlugin | None = None
+    awaits_others: bool = False
     work_deadline_seconds: float | None = None
 
 
@@ -88,9 +90,9 @@ class BindingCycles:
         pod = cycle.queued.pod
         while cycle.pre_bind:
             plugin = cycle.pre_bind.pop(0)
-            answer = plugin.pre_bind(pod, cycle.node_name)
+            answer = plugin.pre_bind(pod, cycle.node_name, self._cache.cluster)
             if isinstance(answer, PreBindWork):
-                cycle.working = plugin.name
+                cycle.working = plugin
                 cycle.work_deadline_seconds = now.monotonic_seconds + answer.timeout_seconds
                 self._waiting[pod.uid] = cycle
                 work = RunPreBind(cycle.reference, plugin.name, cycle.node_name, answer.payload)
@@ -139,12 +141,31 @@ class BindingCycles:
     def finish_pre_bind(self, event: PreBindFinished, now: Now) -> list[Effect]:
         """Take in the outcome of a plugin's outside work; late ones are no longer of interest."""
         cycle = self._waiting.get(event.uid)
-        if cycle is None or cycle.working != event.plugin:
+        if cycle is None or cycle.working is None or cycle.working.name != event.plugin:
             return []
-        del self._waiting[event.uid]
-        cycle.working, cycle.work_deadline_seconds = "", None
         if event.error:
             return self._undo(cycle, f'running PreBind plugin "{event.plugin}": {event.error}', now)
+        return self._progress(cycle, cycle.working, now)
+
+    def review(self, now: Now) -> list[Effect]:
+        """Ask again, since an object has changed, whether what Pods wait for is done."""
+        effects: list[Effect] = []
+        for cycle in list(self._waiting.values()):
+            if cycle.awaits_others and cycle.working is not None:
+                effects += self._progress(cycle, cycle.working, now)
+        return effects
+
+    def _progress(self, cycle: BindingCycle, plugin: PreBindPlugin, now: Now) -> list[Effect]:
+        pod = cycle.queued.pod
+        status = plugin.pre_bind_progress(pod, cycle.node_name, self._cache.cluster)
+        if status.code is Code.WAIT:
+            cycle.awaits_others = True
+            return []
+        del self._waiting[pod.uid]
+        cycle.working, cycle.awaits_others, cycle.work_deadline_seconds = None, False, None
+        if status.code is not Code.SUCCESS:
+            text = f'running PreBind plugin "{plugin.name}": {status.message}'
+            return self._undo(cycle, text, now)
         return self._advance(cycle, now)
 
     def succeed(self, uid: str, now: Now) -> list[Effect]:
@@ -209,8 +230,8 @@ class BindingCycles:
                 text = f"rejected due to timeout after waiting {waited:g}s at plugin {plugin}"
                 return self._reject(cycle, text, plugin, now)
         deadline = cycle.work_deadline_seconds
-        if deadline is not None and deadline <= now.monotonic_seconds:
-            text = f'running PreBind plugin "{cycle.working}": no outcome after {waited:g}s'
+        if cycle.working and deadline is not None and deadline <= now.monotonic_seconds:
+            text = f'running PreBind plugin "{cycle.working.name}": no outcome after {waited:g}s'
             return self._undo(cycle, text, now)
         return []
 
@@ -236,7 +257,7 @@ class BindingCycles:
         self._cycles.pop(pod.uid, None)
         self._waiting.pop(pod.uid, None)
         for plugin in reversed(cycle.profile.reserve):
-            plugin.unreserve(pod, cycle.node_name)
+            plugin.unreserve(pod, cycle.node_name, self._cache.cluster)
         if self._cache.forget(pod.uid):
             # The room is free again, as if the Pod had been deleted from the Node.
             placed = msgspec.structs.replace(pod, node_name=cycle.node_name)

@@ -16,10 +16,12 @@ Invariant: the columns equal a recount over all Pods (`validate`).
 Source: pkg/scheduler/backend/cache/{interface,cache}.go, v1.36.3.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import PODS_ROW, NodeColumns
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.nodes import NodeInfo
@@ -35,12 +37,14 @@ class CachedPod(msgspec.Struct, gc=False):
 
 
 class Cache:
-    """Nodes and the Pods on them, over `columns`."""
+    """The Pods on Nodes, counted in `cluster`."""
 
-    def __init__(self, columns: NodeColumns) -> None:
-        self.columns = columns
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.columns = cluster.columns
         self.assumed_count = 0
         self._pods: dict[str, CachedPod] = {}
+        self._pods_by_row: dict[int, dict[str, CachedPod]] = {}
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods
@@ -51,6 +55,10 @@ class Cache:
     def pods(self) -> Iterator[CachedPod]:
         """Give all Pods, added and assumed."""
         return iter(self._pods.values())
+
+    def pods_on(self, row: int) -> Collection[CachedPod]:
+        """Give the Pods on the Node of `row`."""
+        return self._pods_by_row.get(row, {}).values()
 
     def is_assumed(self, uid: str) -> bool:
         """Whether the Pod is assumed and not yet confirmed."""
@@ -77,9 +85,8 @@ class Cache:
         """Count `pod` on the Node of `row` from now on. O(R)."""
         if pod.uid in self._pods:
             raise InvariantError(f"Pod {pod.key} ({pod.uid}) is assumed a second time")
-        self._pods[pod.uid] = CachedPod(pod, row, is_assumed=True)
+        self._place(CachedPod(pod, row, is_assumed=True))
         self.assumed_count += 1
-        self._count(pod, row, 1)
 
     def forget(self, uid: str) -> bool:
         """Undo an assumption; False if the Pod has been confirmed or removed meanwhile."""
@@ -96,16 +103,20 @@ class Cache:
         row = self.columns.row_for(pod.node_name)
         cached = self._pods.get(pod.uid)
         if cached is None:
-            self._pods[pod.uid] = CachedPod(pod, row, is_assumed=False)
-            self._count(pod, row, 1)
+            self._place(CachedPod(pod, row, is_assumed=False))
             return None
         old, old_row = cached.pod, cached.row
         cached.pod, cached.row = pod, row
-        if row != old_row or pod.requests != old.requests or pod.shape is not old.shape:
-            self._count(old, old_row, -1)
-            self._count(pod, row, 1)
-            if row != old_row:
-                self._release_if_unused(old_row)
+        if row != old_row:
+            self._take_off(old, old_row)
+            self._place(cached)
+            self._release_if_unused(old_row)
+        elif pod.requests != old.requests or pod.shape is not old.shape:
+            self.cluster.count(old, row, -1)
+            self.cluster.count(pod, row, 1)
+        elif pod.labels != old.labels or pod.is_terminating != old.is_terminating:
+            self.cluster.pod_counts.count(old, row, -1)
+            self.cluster.pod_counts.count(pod, row, 1)
         if cached.is_assumed:
             cached.is_assumed = False
             self.assumed_count -= 1
@@ -118,33 +129,94 @@ class Cache:
         if cached is None:
             return None
         self.assumed_count -= cached.is_assumed
-        self._count(cached.pod, cached.row, -1)
+        self._take_off(cached.pod, cached.row)
         self._release_if_unused(cached.row)
         return cached.pod
 
-    def _count(self, pod: PodInfo, row: int, sign: int) -> None:
-        self.columns.add_usage(row, pod.requests, sign)
-        if pod.shape.host_ports:
-            self.columns.ports.add(row, pod.shape.host_ports, sign)
+    @contextmanager
+    def speculation(self) -> Iterator["Speculation"]:
+        """Count Pods on and off Nodes for a while, to ask plugins what would be.
+
+        Whatever was done is undone at the end. Evaluations must not be refreshed meanwhile.
+        """
+        position = self.columns.usage_log.position
+        speculation = Speculation(self.cluster)
+        try:
+            yield speculation
+        finally:
+            speculation.undo()
+            self.columns.usage_log.rewind(position)
+
+    def _place(self, cached: CachedPod) -> None:
+        pod, row = cached.pod, cached.row
+        self._pods[pod.uid] = cached
+        on_row = self._pods_by_row.get(row)
+        if on_row is None:
+            on_row = self._pods_by_row[row] = {}
+        on_row[pod.uid] = cached
+        self.cluster.count(pod, row, 1)
+
+    def _take_off(self, pod: PodInfo, row: int) -> None:
+        del self._pods_by_row[row][pod.uid]
+        self.cluster.count(pod, row, -1)
 
     def _release_if_unused(self, row: int) -> None:
         if self.columns.infos[row] is None and self.columns.free[PODS_ROW, row] == 0:
+            self._pods_by_row.pop(row, None)
             self.columns.release_row(row)
 
     def validate(self) -> None:
         """Compare the columns with a recount. O(Pods + Nodes); raises `InvariantError`."""
-        recount = NodeColumns()
+        recount = Cluster()
         for info in self.columns.infos:
             if info is not None:
-                recount.set_node(info)
+                recount.columns.set_node(info)
         for cached in self._pods.values():
-            row = recount.row_for(self.columns.names[cached.row])
-            recount.add_usage(row, cached.pod.requests, 1)
-            recount.ports.add(row, cached.pod.shape.host_ports, 1)
-        if describe(recount) != describe(self.columns):
+            row = recount.columns.row_for(self.columns.names[cached.row])
+            recount.count(cached.pod, row, 1)
+        if describe(recount.columns) != describe(self.columns):
             raise InvariantError("the columns differ from a recount of Nodes and Pods")
+        if _groups(recount) != _groups(self.cluster):
+            raise InvariantError("the counts of Pods differ from a recount")
+        by_row = {uid: row for row, pods in self._pods_by_row.items() for uid in pods}
+        if by_row != {uid: cached.row for uid, cached in self._pods.items()}:
+            raise InvariantError("the Pods of each Node differ from the Pods")
         if self.assumed_count != sum(cached.is_assumed for cached in self._pods.values()):
             raise InvariantError("the count of assumed Pods is wrong")
+
+
+class Speculation:
+    """Pods counted on and off Nodes, for as long as `Cache.speculation` lasts."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._done: list[tuple[PodInfo, int, int]] = []
+
+    def add(self, pod: PodInfo, row: int) -> None:
+        """Count a Pod on the Node of `row`."""
+        self._count(pod, row, 1)
+
+    def remove(self, pod: PodInfo, row: int) -> None:
+        """Count a Pod off the Node of `row`, on which it is."""
+        self._count(pod, row, -1)
+
+    def undo(self) -> None:
+        """Bring everything back to what it was."""
+        while self._done:
+            pod, row, sign = self._done.pop()
+            self._cluster.count(pod, row, -sign)
+
+    def _count(self, pod: PodInfo, row: int, sign: int) -> None:
+        self._cluster.count(pod, row, sign)
+        self._done.append((pod, row, sign))
+
+
+def _groups(cluster: Cluster) -> dict[object, dict[str, int]]:
+    names = cluster.columns.names
+    return {
+        key: {names[row]: count for row, count in rows.items()}
+        for key, rows in cluster.pod_counts.held()
+    }
 
 
 def describe(columns: NodeColumns) -> dict[str, dict[str, object]]:

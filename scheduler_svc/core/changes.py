@@ -36,6 +36,10 @@ class ChangeLog:
         self._rows[self._length] = row
         self._length += 1
 
+    def rewind(self, position: int) -> None:
+        """Forget the changes since `position`, which have been undone and nobody has read."""
+        self._length = max(position - self._forgotten, 0)
+
     def since(self, position: int) -> RowArray | None:
         """Give the rows changed since `position`, perhaps repeated; None if they are forgotten."""
         if position < self._forgotten:

@@ -12,7 +12,7 @@ Two change logs tell which rows have a new specification or new usage, so that a
 cached evaluation brings up to date only those.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 import numpy as np
@@ -83,6 +83,11 @@ class NodeColumns:
         self._labels: dict[str, LabelColumn] = {}
         self._vacant_rows: list[int] = []
         self._vectors: dict[Requests, Int64Array] = {}
+        self._growth_listeners: list[Callable[[int], None]] = []
+
+    def on_growth(self, listener: Callable[[int], None]) -> None:
+        """Call `listener` with the new capacity whenever there is room for more Nodes."""
+        self._growth_listeners.append(listener)
 
     @property
     def capacity(self) -> int:
@@ -263,6 +268,8 @@ class NodeColumns:
         self.ports.grow(capacity)
         for column in self._labels.values():
             column.grow(capacity)
+        for listener in self._growth_listeners:
+            listener(capacity)
 
 
 def _padded(array: npt.NDArray[_Scalar], length: int) -> npt.NDArray[_Scalar]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+from scheduler_svc.core.cluster_objects import ApiObject, ObjectKind
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pods import PodInfo
 
@@ -33,6 +34,20 @@ class PodDeleted(msgspec.Struct, frozen=True, gc=False):
     """A Pod is gone, or has finished and takes no room any more."""
 
     uid: str
+
+
+class ObjectUpserted(msgspec.Struct, frozen=True, gc=False):
+    """An object that is neither Node nor Pod is new or has changed."""
+
+    kind: ObjectKind
+    object: ApiObject
+
+
+class ObjectDeleted(msgspec.Struct, frozen=True, gc=False):
+    """Such an object is gone; `key` as of `cluster_objects.object_key`."""
+
+    kind: ObjectKind
+    key: str
 
 
 class BindSucceeded(msgspec.Struct, frozen=True, gc=False):
@@ -86,6 +101,8 @@ Event = (
     | NodeDeleted
     | PodUpserted
     | PodDeleted
+    | ObjectUpserted
+    | ObjectDeleted
     | BindSucceeded
     | BindFailed
     | PreBindFinished

@@ -26,29 +26,37 @@ NODE_NAME_FIELD: Final = "metadata.name"
 
 
 class LabelColumn:
-    """Codes of one label key's values over the Nodes; absent is -1."""
+    """Codes of one label key's values over the Nodes; absent is -1.
+
+    `version` changes whenever any Node's code does, and when there is room for more Nodes.
+    """
 
     def __init__(self, capacity: int) -> None:
+        self.version = 0
         self.codes: Int32Array = np.full(capacity, ABSENT, dtype=np.int32)
         self.values: list[str] = []
         self._code_of: dict[str, int] = {}
 
     def set(self, row: int, value: str | None) -> None:
         """Store the value of one Node; None for a Node without the label."""
-        if value is None:
-            self.codes[row] = ABSENT
-            return
+        code = ABSENT if value is None else self._code(value)
+        if self.codes[row] != code:
+            self.codes[row] = code
+            self.version += 1
+
+    def _code(self, value: str) -> int:
         code = self._code_of.get(value)
         if code is None:
             code = self._code_of[value] = len(self.values)
             self.values.append(value)
-        self.codes[row] = code
+        return code
 
     def grow(self, capacity: int) -> None:
         """Make room for `capacity` Nodes."""
         grown = np.full(capacity, ABSENT, dtype=np.int32)
         grown[: len(self.codes)] = self.codes
         self.codes = grown
+        self.version += 1
 
     def match(self, requirement: Requirement, rows: Rows) -> BoolArray:
         """Give the mask of the Nodes in `rows` that meet `requirement`.

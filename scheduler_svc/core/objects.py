@@ -9,12 +9,25 @@ What does not belong here: anything derived (`pods`, `columns`).
 
 import msgspec
 
+from scheduler_svc.core.affinity_objects import PodAffinity, TopologySpreadConstraint
+from scheduler_svc.core.volume_objects import Volume
+
 QuantityText = str | int | float
 ResourceList = dict[str, QuantityText]
 
 
 class ApiStruct(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Base of the decoded structs: immutable, unknown fields skipped, camelCase on the wire."""
+
+
+class OwnerReference(ApiStruct, frozen=True):
+    """An object that this one belongs to; at most one is its controller."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
 
 
 class ObjectMeta(ApiStruct, frozen=True):
@@ -27,6 +40,7 @@ class ObjectMeta(ApiStruct, frozen=True):
     labels: dict[str, str] | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] = ()
 
 
 class Toleration(ApiStruct, frozen=True):
@@ -89,6 +103,8 @@ class Affinity(ApiStruct, frozen=True):
     """Placement rules of a Pod."""
 
     node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
 
 
 class ContainerPort(ApiStruct, frozen=True):
@@ -115,22 +131,18 @@ class Container(ApiStruct, frozen=True):
     restart_policy: str | None = None
 
 
-class ImageVolumeSource(ApiStruct, frozen=True):
-    """A volume whose content is an image."""
-
-    reference: str = ""
-
-
-class Volume(ApiStruct, frozen=True):
-    """A volume, so far only where its content is an image."""
-
-    image: ImageVolumeSource | None = None
-
-
 class PodSchedulingGate(ApiStruct, frozen=True):
     """While a Pod has one, it is not scheduled."""
 
     name: str
+
+
+class PodResourceClaim(ApiStruct, frozen=True):
+    """A claim for devices: one that exists, or one made for this Pod from a template."""
+
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
 
 
 class PodSpec(ApiStruct, frozen=True):
@@ -148,6 +160,11 @@ class PodSpec(ApiStruct, frozen=True):
     resources: ResourceRequirements | None = None
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
     priority: int | None = None
+    preemption_policy: str | None = None
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    host_network: bool = False
+    host_users: bool | None = None
 
 
 class ContainerStatus(ApiStruct, frozen=True):
@@ -167,6 +184,13 @@ class PodCondition(ApiStruct, frozen=True):
     message: str = ""
 
 
+class PodResourceClaimStatus(ApiStruct, frozen=True):
+    """The claim made for the Pod's claim `name`; none if it turned out not to need one."""
+
+    name: str
+    resource_claim_name: str | None = None
+
+
 class PodStatus(ApiStruct, frozen=True):
     """What is known of a Pod's life."""
 
@@ -177,6 +201,8 @@ class PodStatus(ApiStruct, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resources: ResourceRequirements | None = None
     allocated_resources: ResourceList | None = None
+    start_time: str | None = None
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
 
 
 class Pod(ApiStruct, frozen=True):

@@ -16,15 +16,18 @@ from typing import Final
 
 import msgspec
 
+from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
 from scheduler_svc.core.objects import (
     Affinity,
     Container,
+    OwnerReference,
     Pod,
     PodCondition,
     PodSpec,
     Toleration,
 )
 from scheduler_svc.core.resources import Requests, pod_requests
+from scheduler_svc.core.volume_objects import Volume
 
 Labels = tuple[tuple[str, str], ...]
 HostPort = tuple[str, int, str]  # protocol, port, address
@@ -52,13 +55,30 @@ class PodShape(msgspec.Struct, frozen=True, eq=False, weakref=True):
     host_ports: tuple[HostPort, ...]
     images: tuple[str, ...]
     container_count: int
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    may_preempt: bool = True
+
+
+class PodClaim(msgspec.Struct, frozen=True, gc=False):
+    """A claim for devices, `name` within the Pod.
+
+    `claim_name` is the ResourceClaim's; None while one that a controller makes from a
+    template is not there yet, "" when it turned out that none is needed.
+    """
+
+    name: str
+    claim_name: str | None
+    is_generated: bool = False
 
 
 class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One Pod: who it is, where it is, and its shape.
 
     `requests` are what it takes on its Node: the shape's, or more during a resize.
-    `condition` is the reason and message of PodScheduled=False, where it is set.
+    `condition` is the reason and message of PodScheduled=False, where it is set. `owner` is
+    the controller's reference, `volumes` are those that may keep the Pod from some Nodes.
+    `start_time` is RFC 3339 in UTC, so that texts compare as times. `is_preempted`: the
+    scheduler has evicted it, and it has not ended yet.
     """
 
     namespace: str
@@ -74,6 +94,11 @@ class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     condition: tuple[str, str] | None = None
     is_terminating: bool = False
     is_finished: bool = False
+    is_preempted: bool = False
+    owner: OwnerReference | None = None
+    start_time: str | None = None
+    volumes: tuple[Volume, ...] = ()
+    claims: tuple[PodClaim, ...] = ()
 
     @property
     def key(self) -> str:
@@ -101,6 +126,7 @@ class PodInterner:
     def __init__(self) -> None:
         self._shapes: weakref.WeakValueDictionary[bytes, PodShape] = weakref.WeakValueDictionary()
         self._labels: dict[Labels, Labels] = {}
+        self._owners: dict[OwnerReference, OwnerReference] = {}
         self._encode = msgspec.msgpack.Encoder().encode
 
     def intern(self, pod: Pod) -> PodInfo:
@@ -125,6 +151,11 @@ class PodInterner:
             condition=None if spec.node_name else _unscheduled_condition(status.conditions),
             is_terminating=meta.deletion_timestamp is not None,
             is_finished=status.phase in _TERMINAL_PHASES,
+            is_preempted=_is_preempted(status.conditions),
+            owner=self._intern_owner(meta.owner_references),
+            start_time=status.start_time,
+            volumes=tuple(volume for volume in spec.volumes if volume.is_tied),
+            claims=_claims(pod) if spec.resource_claims else (),
         )
 
     def _shape(self, pod: Pod) -> PodShape:
@@ -141,6 +172,8 @@ class PodInterner:
                 spec.init_containers,
                 spec.overhead,
                 spec.resources,
+                spec.topology_spread_constraints,
+                spec.preemption_policy,
                 image_volumes,
             )
         )
@@ -157,6 +190,14 @@ class PodInterner:
             self._labels.clear()
         return self._labels.setdefault(pairs, pairs)
 
+    def _intern_owner(self, references: tuple[OwnerReference, ...]) -> OwnerReference | None:
+        for reference in references:
+            if reference.controller:
+                if len(self._owners) == _MAX_LABEL_SETS:
+                    self._owners.clear()
+                return self._owners.setdefault(reference, reference)
+        return None
+
 
 def _shape_of(pod: Pod) -> PodShape:
     spec = pod.spec
@@ -172,6 +213,8 @@ def _shape_of(pod: Pod) -> PodShape:
         host_ports=tuple(_host_ports(spec)),
         images=tuple(_images(spec)),
         container_count=len(spec.containers) + len(spec.init_containers),
+        topology_spread_constraints=spec.topology_spread_constraints,
+        may_preempt=spec.preemption_policy != "Never",
     )
 
 
@@ -188,6 +231,23 @@ def _unscheduled_condition(conditions: tuple[PodCondition, ...]) -> tuple[str, s
         if condition.type == "PodScheduled" and condition.status == "False":
             return (condition.reason, condition.message)
     return None
+
+
+def _is_preempted(conditions: tuple[PodCondition, ...]) -> bool:
+    return any(
+        c.type == "DisruptionTarget" and c.status == "True" and c.reason == "PreemptionByScheduler"
+        for c in conditions
+    )
+
+
+def _claims(pod: Pod) -> tuple[PodClaim, ...]:
+    generated = {s.name: s.resource_claim_name or "" for s in pod.status.resource_claim_statuses}
+    return tuple(
+        PodClaim(claim.name, claim.resource_claim_name)
+        if claim.resource_claim_name is not None
+        else PodClaim(claim.name, generated.get(claim.name), is_generated=True)
+        for claim in pod.spec.resource_claims
+    )
 
 
 def _host_ports(spec: PodSpec) -> Iterator[HostPort]:

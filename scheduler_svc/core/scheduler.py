@@ -23,7 +23,7 @@ import msgspec
 from scheduler_svc.core.binding_cycle import BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
-from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import (
@@ -32,12 +32,19 @@ from scheduler_svc.core.events import (
     Event,
     NodeDeleted,
     NodeUpserted,
+    ObjectDeleted,
+    ObjectUpserted,
     PodDeleted,
     PodUpserted,
     PreBindFinished,
 )
 from scheduler_svc.core.failure import FailureHandler
-from scheduler_svc.core.framework.cluster_changes import NODE_ADD, NODE_DELETE, node_changes
+from scheduler_svc.core.framework.cluster_changes import (
+    NODE_ADD,
+    NODE_DELETE,
+    node_changes,
+    object_change,
+)
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.nodes import NodeInfo
@@ -85,8 +92,9 @@ class Scheduler:
         max_backoff_seconds: float = 10,
     ) -> None:
         self._profiles: Mapping[str, Profile] = {p.scheduler_name: p for p in profiles}
-        self.columns = NodeColumns()
-        self.cache = Cache(self.columns)
+        self.cluster = Cluster()
+        self.columns = self.cluster.columns
+        self.cache = Cache(self.cluster)
         self.queue = SchedulingQueue(
             sort_key=profiles[0].queue_sort.sort_key,
             pre_enqueue=self._pre_enqueue,
@@ -126,6 +134,8 @@ class Scheduler:
                 removed = self.cache.remove_node(name)
                 if removed is not None:
                     self.queue.move_on_event(NODE_DELETE, removed, None, now)
+            case ObjectUpserted() | ObjectDeleted():
+                return self._change_object(event, now)
             case BindSucceeded(uid):
                 return self._bindings.succeed(uid, now)
             case BindFailed():
@@ -143,6 +153,19 @@ class Scheduler:
             return
         for change in node_changes(old, node):
             self.queue.move_on_event(change, old, node, now)
+
+    def _change_object(self, event: ObjectUpserted | ObjectDeleted, now: Now) -> list[Effect]:
+        kind, store = event.kind, self.cluster.objects[event.kind]
+        if isinstance(event, ObjectUpserted):
+            old, new = store.upsert(event.object), event.object
+        else:
+            old, new = store.delete(event.key), None
+            if old is None:
+                return []
+        change = object_change(kind, old, new)
+        if change is not None:
+            self.queue.move_on_event(change, old, new, now)
+        return self._bindings.review(now)
 
     def step(self, now: Now, stopwatch: Stopwatch | None = None) -> list[Effect] | None:
         """Make one attempt; None if no Pod is ready for one.

@@ -12,8 +12,9 @@ from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.failure import FailureHandler, failed_scheduling, reference
 from scheduler_svc.core.framework.class_cache import ClassCache
+from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis, NodeGroup, diagnose
-from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation
+from scheduler_svc.core.framework.evaluation import INFEASIBLE
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.select import select_row
 from scheduler_svc.core.framework.stopwatch import Stopwatch
@@ -49,7 +50,7 @@ class SchedulingCycle:
         self._seed = seed
         self._instance = instance
         self._decision_count = 0
-        self.classes = ClassCache(profile, cache.columns)
+        self.classes = ClassCache(profile, cache.cluster)
 
     def run(
         self, queued: QueuedPodInfo, now: Now, stopwatch: Stopwatch | None = None
@@ -65,12 +66,15 @@ class SchedulingCycle:
                 queued, NO_NODES_TEXT, now, unschedulable_plugins=frozenset()
             )
         evaluation = self.classes.evaluation(pod, stopwatch)
+        failure = evaluation.prepared.failure()
+        if failure is not None:
+            return self._failures.fail(queued, failure.message, now)
         row = self._choose(evaluation, pod)
         if row is None:
             return self._fit_nowhere(queued, evaluation, now)
         return self._assume(queued, row, now)
 
-    def _choose(self, evaluation: Evaluation, pod: PodInfo) -> int | None:
+    def _choose(self, evaluation: ClassEvaluation, pod: PodInfo) -> int | None:
         totals = evaluation.totals
         if evaluation.prepared.rejection is not None:
             return None
@@ -82,7 +86,9 @@ class SchedulingCycle:
         known = totals[: len(self._cache.columns.infos)]
         return select_row(known, seed=self._seed, uid=pod.uid)
 
-    def _fit_nowhere(self, queued: QueuedPodInfo, evaluation: Evaluation, now: Now) -> list[Effect]:
+    def _fit_nowhere(
+        self, queued: QueuedPodInfo, evaluation: ClassEvaluation, now: Now
+    ) -> list[Effect]:
         rejection = evaluation.prepared.rejection
         if rejection is not None and rejection.code is Code.ERROR:
             return self._failures.fail(queued, rejection.message, now)
@@ -100,7 +106,7 @@ class SchedulingCycle:
         """Ask in order; success, a final no or an error ends it, other reasons add up."""
         reasons: list[str] = []
         for plugin in self._profile.post_filter:
-            status = plugin.post_filter(pod, self._cache.columns)
+            status = plugin.post_filter(pod, self._cache.cluster)
             if status.code is Code.SUCCESS:
                 return ""
             reasons.extend(status.reasons)
@@ -113,7 +119,7 @@ class SchedulingCycle:
         node_name = self._cache.columns.names[row]
         self._cache.assume(pod, row)
         for reserving in profile.reserve:
-            status = reserving.reserve(pod, node_name)
+            status = reserving.reserve(pod, node_name, self._cache.cluster)
             if status.code is not Code.SUCCESS:
                 return self._turn_away(queued, row, status, "Reserve", reserving.name, now)
         permits: dict[str, float] = {}
@@ -150,7 +156,7 @@ class SchedulingCycle:
         """Undo a decision that a Reserve or Permit plugin did not accept."""
         pod, node_name = queued.pod, self._cache.columns.names[row]
         for reserving in reversed(self._profile.reserve):
-            reserving.unreserve(pod, node_name)
+            reserving.unreserve(pod, node_name, self._cache.cluster)
         self._cache.forget(pod.uid)
         if not status.code.is_rejected:
             text = f'running {point} plugin "{plugin}": {status.message}'

@@ -17,6 +17,7 @@ ALLOWED_IMPORTS: Final = frozenset(
         "abc",
         "bisect",
         "collections",
+        "contextlib",
         "dataclasses",
         "decimal",
         "enum",

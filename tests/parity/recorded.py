@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from scheduler_svc.core.cache import Cache
-from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.resource_scoring import MostAllocated
@@ -43,7 +43,7 @@ class Case(msgspec.Struct):
     """A cluster, its pending Pods, and kube-scheduler's answer for each."""
 
     name: str
-    columns: NodeColumns
+    cluster: Cluster
     pending: list[tuple[PodInfo, dict[str, Any]]]
 
 
@@ -59,7 +59,7 @@ def cases(family: str) -> Iterator[Case]:
 
 
 def _case(name: str, items: list[dict[str, Any]], answers: dict[str, dict[str, Any]]) -> Case:
-    cache, interner = Cache(NodeColumns()), PodInterner()
+    cache, interner = Cache(Cluster()), PodInterner()
     pending = []
     for item in items:
         if item["kind"] == "Node":
@@ -75,7 +75,7 @@ def _case(name: str, items: list[dict[str, Any]], answers: dict[str, dict[str, A
         elif not pod.node_name:
             pending.append((pod, answers.pop(pod.key)))
     assert not answers, f"{name}: answers for Pods that are not pending"
-    return Case(name, cache.columns, pending)
+    return Case(name, cache.cluster, pending)
 
 
 def profile_of(family: str) -> Profile:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import NodeColumns
-from scheduler_svc.core.framework.evaluation import Evaluation
+from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
 from scheduler_svc.core.framework.interface import NormalizedScorePlugin
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.profile import Profile
@@ -82,12 +83,13 @@ def split(nodes: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, A
 
 
 def compare(
-    pod: PodInfo, answer: dict[str, Any], profile: Profile, columns: NodeColumns
+    pod: PodInfo, answer: dict[str, Any], profile: Profile, cluster: Cluster
 ) -> Counter[str]:
     """Compare kube-scheduler's answer for one Pod with ours; give what was compared."""
-    prepared = prepare(profile, pod, columns)
+    columns = cluster.columns
+    prepared = prepare(profile, pod, cluster)
     verdict = judge(prepared, columns)
-    evaluation = Evaluation(prepared)
+    evaluation = evaluation_of(prepared)
     evaluation.refresh(columns)
     assert evaluation.totals[verdict.rows].tolist() == verdict.totals.tolist()
 
@@ -127,7 +129,7 @@ def test_every_pod_and_node_is_decided_as_recorded(family: str) -> None:
     for case in cases(family):
         for pod, answer in case.pending:
             try:
-                compared += compare(pod, answer, profile, case.columns)
+                compared += compare(pod, answer, profile, case.cluster)
             except AssertionError as error:
                 error.add_note(f"{case.name}, Pod {pod.key}")
                 raise

@@ -9,9 +9,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.changes import ChangeLog
-from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.class_cache import ClassCache
-from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation
+from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
+from scheduler_svc.core.framework.evaluation import INFEASIBLE
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.verdict import judge
@@ -51,15 +52,16 @@ class CacheMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.columns = NodeColumns()
+        self.cluster = Cluster()
+        self.columns = self.cluster.columns
         # Short, so that now and then a reader comes too late.
         self.columns.usage_log = ChangeLog(capacity=8)
         self.columns.spec_log = ChangeLog(capacity=8)
-        self.cache = Cache(self.columns)
+        self.cache = Cache(self.cluster)
         self.interner = PodInterner()
         self.profiles: list[Profile] = [full_profile(s) for s in PROFILES]
         self.profile = self.profiles[0]
-        self.classes = ClassCache(self.profile, self.columns)
+        self.classes = ClassCache(self.profile, self.cluster)
         self.pending: list[PodInfo] = []
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, tuple[str, str]] = {}  # kind and Node's name by uid
@@ -166,7 +168,7 @@ class CacheMachine(RuleBasedStateMachine):
         self, of_images: str, of_labels: str, of_any_kind: str, which: int, kinds: list[str]
     ) -> None:
         self.profile = self.profiles[which]
-        self.classes = ClassCache(self.profile, self.columns)
+        self.classes = ClassCache(self.profile, self.cluster)
         chosen = (of_images, of_labels, of_any_kind)
         self.pending = [self.intern(pod_of(kind, "new")) for kind in chosen]
         for name, kind in zip(NODE_NAMES, kinds, strict=False):
@@ -182,8 +184,8 @@ class CacheMachine(RuleBasedStateMachine):
 
     def judge(self, pod: PodInfo) -> None:
         kept = self.classes.evaluation(pod)
-        prepared = prepare(self.profile, pod, self.columns)
-        fresh = Evaluation(prepared)
+        prepared = prepare(self.profile, pod, self.cluster)
+        fresh = evaluation_of(prepared)
         fresh.refresh(self.columns)
         assert kept.totals.tolist() == fresh.totals.tolist()
         verdict = judge(prepared, self.columns)

@@ -44,7 +44,7 @@ def test_columns_decide_as_the_reference_does(
     interner = PodInterner()
     cache = make_cache(map(NodeInfo.from_node, nodes), map(interner.intern, running))
     columns = cache.columns
-    prepared = prepare(full_profile(plugins), interner.intern(pod), columns)
+    prepared = prepare(full_profile(plugins), interner.intern(pod), cache.cluster)
     verdict = judge(prepared, columns)
 
     expected = decide(pod, Cluster.of(nodes, running), plugins)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, TypeVar
 import msgspec
 
 from scheduler_svc.core.clock import Now
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.effects import BindPod, Effect, RunPreBind
 from scheduler_svc.core.events import (
     BindFailed,
@@ -76,14 +77,14 @@ class Ledger(ReservePlugin, PermitPlugin, PreBindPlugin, PostBindPlugin):
     def __init__(self) -> None:
         self.reserved: dict[str, str] = {}
 
-    def reserve(self, pod: PodInfo, node_name: str) -> Status:
+    def reserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         assert pod.uid not in self.reserved
         self.reserved[pod.uid] = node_name
         if wants(pod, "rejection") and node_name == NODE_NAMES[0]:
             return Status(Code.UNSCHEDULABLE, ("not here",))
         return SUCCESS
 
-    def unreserve(self, pod: PodInfo, node_name: str) -> None:
+    def unreserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> None:
         assert self.reserved.pop(pod.uid) == node_name
 
     def permit(self, pod: PodInfo, node_name: str) -> tuple[Status, float]:
@@ -91,7 +92,7 @@ class Ledger(ReservePlugin, PermitPlugin, PreBindPlugin, PostBindPlugin):
             return Status(Code.WAIT), WAIT_SECONDS
         return SUCCESS, 0
 
-    def pre_bind(self, pod: PodInfo, node_name: str) -> PreBindWork | Status:
+    def pre_bind(self, pod: PodInfo, node_name: str, cluster: Cluster) -> PreBindWork | Status:
         return PreBindWork("work", WAIT_SECONDS) if wants(pod, "work") else SUCCESS
 
     def post_bind(self, pod: PodInfo, node_name: str) -> None:

@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from scheduler_svc.core.columns import NodeColumns
-from scheduler_svc.core.framework.evaluation import Evaluation
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation, evaluation_of
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.profile import ClassKey, Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch
@@ -32,22 +32,23 @@ class ClassCache:
     """
 
     def __init__(
-        self, profile: Profile, columns: NodeColumns, *, max_bytes: int = DEFAULT_MAX_BYTES
+        self, profile: Profile, cluster: Cluster, *, max_bytes: int = DEFAULT_MAX_BYTES
     ) -> None:
         self._profile = profile
-        self._columns = columns
+        self._cluster = cluster
+        self._columns = cluster.columns
         self._max_bytes = max_bytes
-        self._evaluations: OrderedDict[ClassKey, Evaluation] = OrderedDict()
+        self._evaluations: OrderedDict[ClassKey, ClassEvaluation] = OrderedDict()
         self._resource_count = 0
         self._hit_count = self._miss_count = 0
 
-    def evaluation(self, pod: PodInfo, stopwatch: Stopwatch | None = None) -> Evaluation:
+    def evaluation(self, pod: PodInfo, stopwatch: Stopwatch | None = None) -> ClassEvaluation:
         """Give the evaluation of the Pod's class, up to date with the columns."""
         resource_count = len(self._columns.allocatable)
         if resource_count != self._resource_count:
             self._evaluations.clear()
             self._resource_count = resource_count
-        key = self._profile.class_key(pod)
+        key = self._profile.class_key(pod, self._cluster)
         evaluation = self._evaluations.get(key)
         if evaluation is not None:
             self._hit_count += 1
@@ -55,7 +56,7 @@ class ClassCache:
             evaluation.refresh(self._columns, stopwatch)
             return evaluation
         self._miss_count += 1
-        evaluation = Evaluation(prepare(self._profile, pod, self._columns, stopwatch))
+        evaluation = evaluation_of(prepare(self._profile, pod, self._cluster, stopwatch))
         evaluation.refresh(self._columns, stopwatch)
         self._evaluations[key] = evaluation
         # All evaluations have the length of the columns, so the newest is as large as any.

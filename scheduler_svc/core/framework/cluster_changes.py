@@ -5,7 +5,10 @@ Source: pkg/scheduler/framework/events.go (`NodeSchedulingPropertiesChange`,
 """
 
 from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any, Final
 
+from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pods import PodInfo
@@ -13,6 +16,23 @@ from scheduler_svc.core.resources import Requests
 
 NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
 NODE_DELETE = ClusterEvent(EventResource.NODE, ActionType.DELETE)
+
+
+EVENT_RESOURCES: Final = MappingProxyType(
+    {
+        ObjectKind.PERSISTENT_VOLUME: EventResource.PERSISTENT_VOLUME,
+        ObjectKind.PERSISTENT_VOLUME_CLAIM: EventResource.PERSISTENT_VOLUME_CLAIM,
+        ObjectKind.STORAGE_CLASS: EventResource.STORAGE_CLASS,
+        ObjectKind.CSI_NODE: EventResource.CSI_NODE,
+        ObjectKind.CSI_DRIVER: EventResource.CSI_DRIVER,
+        ObjectKind.CSI_STORAGE_CAPACITY: EventResource.CSI_STORAGE_CAPACITY,
+        ObjectKind.VOLUME_ATTACHMENT: EventResource.VOLUME_ATTACHMENT,
+        ObjectKind.RESOURCE_CLAIM: EventResource.RESOURCE_CLAIM,
+        ObjectKind.RESOURCE_SLICE: EventResource.RESOURCE_SLICE,
+        ObjectKind.DEVICE_CLASS: EventResource.DEVICE_CLASS,
+    }
+)
+"""The kinds that plugins may register for; a change of any other moves no Pod."""
 
 
 def node_changes(old: NodeInfo, new: NodeInfo) -> list[ClusterEvent]:
@@ -51,3 +71,13 @@ def _scaled_down(old: Requests, new: Requests) -> bool:
         or new.ephemeral_storage_bytes < old.ephemeral_storage_bytes
         or any(remaining.get(name, 0) < amount for name, amount in old.scalars)
     )
+
+
+def object_change(kind: ObjectKind, old: Any, new: Any) -> ClusterEvent | None:
+    """Give the event of an object that came, changed or went; None if no plugin may want it."""
+    resource = EVENT_RESOURCES.get(kind)
+    if resource is None:
+        return None
+    if new is None:
+        return ClusterEvent(resource, ActionType.DELETE)
+    return ClusterEvent(resource, ActionType.ADD if old is None else ActionType.UPDATE)

@@ -1,4 +1,4 @@
-"""The evaluation of one class of Pods over all Nodes, kept and patched.
+"""The evaluation of one class of Pods over all Nodes, each for itself, kept and patched.
 
 An evaluation holds each Node's total score, or that the Node is not feasible. When it is
 used again only what changed meanwhile is computed anew:
@@ -78,7 +78,11 @@ class Evaluation:
     def __init__(self, prepared: PreparedClass) -> None:
         self.prepared = prepared
         self._spec_filters, self._usage_filters = _split_filters(prepared.filters)
-        plain = [s for s in prepared.scores if not isinstance(s[0], NormalizedScorePlugin)]
+        plain = [
+            (plugin, state, weight)
+            for plugin, state, weight in prepared.scores
+            if isinstance(plugin, ScorePlugin) and not isinstance(plugin, NormalizedScorePlugin)
+        ]
         self._spec_scores = [s for s in plain if s[0].score_scope is Scope.SPEC]
         self._usage_scores = [s for s in plain if s[0].score_scope is Scope.USAGE]
         self._normalized = [
@@ -92,7 +96,8 @@ class Evaluation:
         self._versioned = [
             (plugin, state)
             for plugin, state, _ in prepared.scores
-            if type(plugin).score_version is not ScorePlugin.score_version
+            if isinstance(plugin, ScorePlugin)
+            and type(plugin).score_version is not ScorePlugin.score_version
         ]
         self._versions: list[Hashable] = []
         self._stopwatch: Stopwatch | None = None

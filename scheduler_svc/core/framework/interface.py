@@ -8,7 +8,8 @@ nothing but its arguments.
 
 What an answer depends on is declared as a `Scope`, which decides when it is asked
 for again: `SPEC` when the Node's specification changed, `USAGE` also when Pods came
-or went on it.
+or went on it, `CLUSTER` each time. What else a plugin reads of the cluster must show in
+its `projection`, since Pods whose projections differ are of different classes.
 
 Source of the points and their order: staging/src/k8s.io/kube-scheduler/framework
 (interface.go), v1.36.3. Differences: arrays instead of one Node a call; reasons are
@@ -23,6 +24,7 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.labels import BoolArray
@@ -40,6 +42,7 @@ class Scope(Enum):
 
     SPEC = auto()
     USAGE = auto()
+    CLUSTER = auto()
 
 
 class Plugin:
@@ -50,6 +53,14 @@ class Plugin:
 
     name: ClassVar[str]
     pod_fields: ClassVar[frozenset[str]] = frozenset()
+
+    def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
+        """Give what the plugin reads of the Pod and the cluster beyond shape, fields and Nodes.
+
+        Asked once a cycle, so it has to be cheap for Pods that do not concern the plugin.
+        """
+        del pod, cluster
+        return None
 
 
 class EnqueueExtensions(Plugin, ABC):
@@ -94,7 +105,7 @@ class PreFilterPlugin(Plugin, ABC):
     """Looks at a class of Pods before any Node."""
 
     @abstractmethod
-    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Prepare the class that `pod` stands for."""
 
 
@@ -123,12 +134,17 @@ class FilterPlugin(Plugin, ABC):
     def rejections(self, state: State, nodes: NodeView) -> Sequence[Rejection]:
         """Say why, for a view of Nodes that `filter` rejected; the masks cover it, disjoint."""
 
+    def failure(self, state: State) -> Status | None:
+        """Give what went wrong in `filter`, of the first Node by name: it ends the attempt."""
+        del state
+        return None
+
 
 class PreScorePlugin(Plugin, ABC):
     """Looks at a class of Pods before its Nodes are scored."""
 
     @abstractmethod
-    def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, State]:
+    def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, State]:
         """Give success or Skip, which leaves the plugin's Score out, and a state."""
 
 
@@ -159,15 +175,29 @@ class NormalizedScorePlugin(ScorePlugin, ABC):
         """
 
 
+class ClusterScorePlugin(Plugin, ABC):
+    """Ranks the feasible Nodes by what is on any of them; asked at every use of a class."""
+
+    @abstractmethod
+    def score_feasible(
+        self, state: State, nodes: NodeView, feasible: BoolArray
+    ) -> Int64Array | None:
+        """Give int64 `(K,)`, 0 to 100, normalized; None where upstream's PreScore skips.
+
+        `feasible` is bool `(K,)`, with at least one True; what is given for other Nodes is
+        not used.
+        """
+
+
 class ReservePlugin(Plugin, ABC):
     """Keeps something of its own for a Pod that has been given a Node."""
 
     @abstractmethod
-    def reserve(self, pod: PodInfo, node_name: str) -> Status:
+    def reserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         """Set it aside; a rejection or error undoes the attempt."""
 
     @abstractmethod
-    def unreserve(self, pod: PodInfo, node_name: str) -> None:
+    def unreserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> None:
         """Give it back; must be safe to call whether or not `reserve` was."""
 
 
@@ -187,8 +217,17 @@ class PreBindPlugin(Plugin, ABC):
     """
 
     @abstractmethod
-    def pre_bind(self, pod: PodInfo, node_name: str) -> "PreBindWork | Status":
+    def pre_bind(self, pod: PodInfo, node_name: str, cluster: Cluster) -> "PreBindWork | Status":
         """Give the work to be done, Skip, success when there is none, or an error."""
+
+    def pre_bind_progress(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
+        """Say, once the work is done, whether others have done their part as well.
+
+        Success, an error, or Wait: it is asked again whenever one of `cluster.objects`
+        has changed, until the work's time-out.
+        """
+        del pod, node_name, cluster
+        return SUCCESS
 
 
 class PreBindWork(msgspec.Struct, frozen=True):
@@ -218,5 +257,5 @@ class PostFilterPlugin(Plugin, ABC):
     """May make room for a Pod that fits nowhere."""
 
     @abstractmethod
-    def post_filter(self, pod: PodInfo, columns: NodeColumns) -> Status:
+    def post_filter(self, pod: PodInfo, cluster: Cluster) -> Status:
         """Give success when room is being made, else the reason it is not."""

@@ -7,8 +7,13 @@ a cycle with the feasible Nodes.
 
 from typing import Final
 
-from scheduler_svc.core.columns import NodeColumns
-from scheduler_svc.core.framework.interface import FilterPlugin, ScorePlugin, State
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.framework.interface import (
+    ClusterScorePlugin,
+    FilterPlugin,
+    ScorePlugin,
+    State,
+)
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
 from scheduler_svc.core.pods import PodInfo
@@ -38,19 +43,27 @@ class PreparedClass:
     def __init__(self, pod: PodInfo) -> None:
         self.pod = pod
         self.filters: list[tuple[FilterPlugin, State]] = []
-        self.scores: list[tuple[ScorePlugin, State, int]] = []
+        self.scores: list[tuple[ScorePlugin | ClusterScorePlugin, State, int]] = []
         self.node_names: frozenset[str] | None = None
         self.node_names_status: Status | None = None
         self.restricting: tuple[str, ...] = ()
         self.rejection: Status | None = None
 
+    def failure(self) -> Status | None:
+        """Give what went wrong while the Nodes were filtered: it ends the attempt."""
+        for plugin, state in self.filters:
+            status = plugin.failure(state)
+            if status is not None:
+                return Status(status.code, status.reasons, plugin.name)
+        return None
+
 
 def prepare(
-    profile: Profile, pod: PodInfo, columns: NodeColumns, stopwatch: Stopwatch | None = None
+    profile: Profile, pod: PodInfo, cluster: Cluster, stopwatch: Stopwatch | None = None
 ) -> PreparedClass:
     """Ask PreFilter, then PreScore, of the class that `pod` stands for."""
     prepared = PreparedClass(pod)
-    states = _run_pre_filter(profile, prepared, columns, stopwatch)
+    states = _run_pre_filter(profile, prepared, cluster, stopwatch)
     if prepared.rejection is not None:
         return prepared
     for filter_plugin in profile.filter:
@@ -60,7 +73,7 @@ def prepare(
     score_states: dict[str, State] = {}
     for pre_score_plugin in profile.pre_score:
         method = pre_score_plugin.pre_score
-        status, state = timed(stopwatch, "PreScore", pre_score_plugin.name, method, pod, columns)
+        status, state = timed(stopwatch, "PreScore", pre_score_plugin.name, method, pod, cluster)
         score_states[pre_score_plugin.name] = _SKIPPED if status.code is Code.SKIP else state
     for score_plugin in profile.score:
         state = score_states.get(score_plugin.name)
@@ -71,13 +84,13 @@ def prepare(
 
 
 def _run_pre_filter(
-    profile: Profile, prepared: PreparedClass, columns: NodeColumns, stopwatch: Stopwatch | None
+    profile: Profile, prepared: PreparedClass, cluster: Cluster, stopwatch: Stopwatch | None
 ) -> dict[str, State]:
     states: dict[str, State] = {}
     restricting: list[str] = []
     for plugin in profile.pre_filter:
         method = plugin.pre_filter
-        result = timed(stopwatch, "PreFilter", plugin.name, method, prepared.pod, columns)
+        result = timed(stopwatch, "PreFilter", plugin.name, method, prepared.pod, cluster)
         code = result.status.code
         if code is Code.SKIP:
             states[plugin.name] = _SKIPPED

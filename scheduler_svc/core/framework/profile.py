@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.framework.interface import (
     MAX_NODE_SCORE,
     BindPlugin,
+    ClusterScorePlugin,
     EnqueueExtensions,
     FilterPlugin,
     PermitPlugin,
@@ -52,7 +54,7 @@ class Profile:
         self.filter = _typed(points, "filter", FilterPlugin)
         self.post_filter = _typed(points, "postFilter", PostFilterPlugin)
         self.pre_score = _typed(points, "preScore", PreScorePlugin)
-        self.score = _typed(points, "score", ScorePlugin)
+        self.score = _scoring(points)
         self.reserve = _typed(points, "reserve", ReservePlugin)
         self.permit = _typed(points, "permit", PermitPlugin)
         self.pre_bind = _typed(points, "preBind", PreBindPlugin)
@@ -63,7 +65,12 @@ class Profile:
             raise ValueError(f"the weights of profile {scheduler_name} add up to too much")
         deciding = (*self.pre_filter, *self.filter, *self.pre_score, *self.score)
         fields = sorted({field for plugin in deciding for field in plugin.pod_fields})
-        self._key = attrgetter("shape", *fields)
+        self._fields = attrgetter("shape", *fields)
+        self._projecting = tuple(
+            plugin
+            for plugin in dict.fromkeys(deciding)
+            if type(plugin).projection is not Plugin.projection
+        )
 
     def registrations(self) -> dict[str, Sequence[EventRegistration]]:
         """Give, by plugin, the events that may undo its rejections; an unnamed one wants all."""
@@ -80,16 +87,31 @@ class Profile:
             if isinstance(plugin, EnqueueExtensions)
         }
 
-    def class_key(self, pod: PodInfo) -> ClassKey:
+    def class_key(self, pod: PodInfo, cluster: Cluster) -> ClassKey:
         """Give what the plugins may read of `pod`: equal for Pods of one class."""
-        return self._key(pod)
+        fields = self._fields(pod)
+        if not self._projecting:
+            return fields
+        return (fields, *[plugin.projection(pod, cluster) for plugin in self._projecting])
+
+
+def _scoring(
+    points: Mapping[str, Sequence[Plugin]],
+) -> tuple[ScorePlugin | ClusterScorePlugin, ...]:
+    plugins = points.get("score", ())
+    contracts = (ScorePlugin, ClusterScorePlugin)
+    _refuse([p.name for p in plugins if not isinstance(p, contracts)], "score")
+    return tuple(p for p in plugins if isinstance(p, contracts))
 
 
 def _typed(
     points: Mapping[str, Sequence[Plugin]], point: str, contract: type[_P]
 ) -> tuple[_P, ...]:
     plugins = points.get(point, ())
-    misplaced = [p.name for p in plugins if not isinstance(p, contract)]
+    _refuse([p.name for p in plugins if not isinstance(p, contract)], point)
+    return tuple(p for p in plugins if isinstance(p, contract))
+
+
+def _refuse(misplaced: Sequence[str], point: str) -> None:
     if misplaced:
         raise TypeError(f"{', '.join(misplaced)} cannot be used at {point}")
-    return tuple(p for p in plugins if isinstance(p, contract))

@@ -12,7 +12,7 @@ import numpy as np
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.framework.diagnosis import Diagnosis, diagnose
-from scheduler_svc.core.framework.interface import NormalizedScorePlugin
+from scheduler_svc.core.framework.interface import ClusterScorePlugin, NormalizedScorePlugin
 from scheduler_svc.core.framework.prepared import PreparedClass
 
 
@@ -54,6 +54,12 @@ def judge(prepared: PreparedClass, columns: NodeColumns) -> Verdict:
     shares: dict[str, Int64Array] = {}
     totals = np.zeros(len(rows), dtype=np.int64)
     for plugin, state, weight in prepared.scores if len(rows) else ():
+        if isinstance(plugin, ClusterScorePlugin):
+            given = plugin.score_feasible(state, view, np.ones(len(rows), dtype=np.bool_))
+            if given is not None:
+                shares[plugin.name] = given * weight
+                totals += given * weight
+            continue
         scores = plugin.score(state, view)
         if isinstance(plugin, NormalizedScorePlugin):
             scores = plugin.normalize(scores, int(scores.min()), int(scores.max()))

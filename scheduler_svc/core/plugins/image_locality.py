@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.framework.interface import (
     MAX_NODE_SCORE,
@@ -37,9 +38,9 @@ class ImageLocality(PreScorePlugin, ScorePlugin):
     name = "ImageLocality"
     score_scope = Scope.SPEC
 
-    def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, ImageState]:
+    def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, ImageState]:
         """Collect the images; never Skip, as upstream scores every Pod."""
-        del columns
+        del cluster
         threshold = MAX_CONTAINER_THRESHOLD_BYTES * pod.shape.container_count
         return SUCCESS, ImageState(pod.shape.images, threshold)
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import Int64Array, NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -89,9 +90,9 @@ class NodeAffinity(
         self._added_terms = required.node_selector_terms if required else None
         self._added_preferred = added_affinity.preferred if added_affinity else ()
 
-    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Skip without any demand; find the only Nodes that metadata.name terms allow."""
-        del columns
+        del cluster
         required = required_affinity(pod)
         if not required.selector and required.terms is None and self._added_terms is None:
             return PreFilterResult(SKIP)
@@ -119,10 +120,10 @@ class NodeAffinity(
         ]
 
     def pre_score(
-        self, pod: PodInfo, columns: NodeColumns
+        self, pod: PodInfo, cluster: Cluster
     ) -> tuple[Status, tuple[PreferredSchedulingTerm, ...]]:
         """Collect the preferred terms that count; Skip without any."""
-        del columns
+        del cluster
         affinity = pod.shape.affinity
         rules = affinity.node_affinity if affinity else None
         terms = (*self._added_preferred, *(rules.preferred if rules else ()))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_svc.core.columns import NodeColumns, NodeView
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -39,9 +40,9 @@ class NodeName(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     pod_fields = frozenset({"node_name"})
     filter_scope = Scope.SPEC
 
-    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Skip unless the Pod names a Node; the state is that name."""
-        del columns
+        del cluster
         return PreFilterResult(state=pod.node_name) if pod.node_name else PreFilterResult(SKIP)
 
     def filter(self, state: str, nodes: NodeView) -> BoolArray:

@@ -5,7 +5,8 @@ Source: pkg/scheduler/framework/plugins/nodeports/node_ports.go, v1.36.3.
 
 from collections.abc import Sequence
 
-from scheduler_svc.core.columns import NodeColumns, NodeView
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -35,9 +36,9 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     name = "NodePorts"
     filter_scope = Scope.USAGE
 
-    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Skip for a Pod that wants no host port; the state is the ports it wants."""
-        del columns
+        del cluster
         ports = pod.shape.host_ports
         return PreFilterResult(state=ports) if ports else PreFilterResult(SKIP)
 

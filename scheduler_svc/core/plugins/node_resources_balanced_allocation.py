@@ -9,7 +9,8 @@ Source: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go, v1
 
 import numpy as np
 
-from scheduler_svc.core.columns import Float64Array, Int64Array, NodeColumns, NodeView
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import Float64Array, Int64Array, NodeView
 from scheduler_svc.core.framework.interface import (
     MAX_NODE_SCORE,
     PreScorePlugin,
@@ -37,10 +38,10 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     def __init__(self, resources: ResourceWeights = DEFAULT_WEIGHTS) -> None:
         self._resources = resources
 
-    def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, ScoredResources]:
+    def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, ScoredResources]:
         """Collect the amounts; Skip for a Pod that requests none of the resources."""
         state = ScoredResources.of(
-            self._resources, pod.shape.requests, columns, with_defaults=False
+            self._resources, pod.shape.requests, cluster.columns, with_defaults=False
         )
         return (SKIP if state.requests_nothing else SUCCESS), state
 

@@ -9,7 +9,8 @@ from itertools import product
 import msgspec
 import numpy as np
 
-from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import Int64Array, NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -74,12 +75,12 @@ class NodeResourcesFit(
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_resource_groups
 
-    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """List what the Pod needs; resources with a request of 0 are no need."""
         needs = [(PODS, 1), *self._needs(pod.shape.requests)]
         names = tuple(name for name, _ in needs)
         amounts = np.array([amount for _, amount in needs], dtype=np.int64)
-        rows = selection([columns.resource_row(name) for name in names])
+        rows = selection([cluster.columns.resource_row(name) for name in names])
         return PreFilterResult(state=FitState(names, rows, amounts[:, np.newaxis]))
 
     def _needs(self, requests: Requests) -> list[tuple[str, int]]:
@@ -120,11 +121,11 @@ class NodeResourcesFit(
             result.append(Rejection(Status(code, lacking), mask))
         return result
 
-    def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, ScoredResources]:
+    def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, ScoredResources]:
         """Collect the amounts the strategy scores by; Pod-level requests do not count here."""
         requests = pod.shape.container_requests
         resources = ScoredResources.of(
-            self._strategy.weights, requests, columns, with_defaults=True
+            self._strategy.weights, requests, cluster.columns, with_defaults=True
         )
         return SUCCESS, resources
 

@@ -5,7 +5,8 @@ Source: pkg/scheduler/framework/plugins/nodeunschedulable, v1.36.3.
 
 from collections.abc import Sequence
 
-from scheduler_svc.core.columns import NodeColumns, NodeView
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -39,9 +40,9 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     name = "NodeUnschedulable"
     filter_scope = Scope.SPEC
 
-    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Skip for a Pod that tolerates node.kubernetes.io/unschedulable:NoSchedule."""
-        del columns
+        del cluster
         if is_tolerated(UNSCHEDULABLE_TAINT, pod.shape.tolerations):
             return PreFilterResult(SKIP)
         return PreFilterResult()

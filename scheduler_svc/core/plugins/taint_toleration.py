@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import Int64Array, NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -56,9 +57,9 @@ class TaintToleration(
     filter_scope = Scope.SPEC
     score_scope = Scope.SPEC
 
-    def pre_filter(self, pod: PodInfo, columns: NodeColumns) -> PreFilterResult:
+    def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Give the Pod's tolerations as state."""
-        del columns
+        del cluster
         return PreFilterResult(state=pod.shape.tolerations)
 
     def filter(self, state: _Tolerations, nodes: NodeView) -> BoolArray | None:
@@ -72,9 +73,9 @@ class TaintToleration(
         status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON,))
         return [Rejection.of_all(status, nodes)]
 
-    def pre_score(self, pod: PodInfo, columns: NodeColumns) -> tuple[Status, _Tolerations]:
+    def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, _Tolerations]:
         """Keep the tolerations that speak of PreferNoSchedule."""
-        del columns
+        del cluster
         relevant = (t for t in pod.shape.tolerations if t.effect in ("", PREFER_NO_SCHEDULE))
         return SUCCESS, tuple(relevant)
 

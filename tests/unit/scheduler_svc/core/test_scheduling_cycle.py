@@ -5,7 +5,7 @@ from uuid import NAMESPACE_DNS, uuid5
 
 import pytest
 
-from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.effects import (
     AttemptResult,
     BindPod,
@@ -179,8 +179,8 @@ def test_post_filter_sees_the_pod_and_the_nodes() -> None:
     class Seeing(PostFilterPlugin):
         name = "Seeing"
 
-        def post_filter(self, pod: PodInfo, columns: NodeColumns) -> Status:
-            seen.append((pod.name, list(columns.rows)))
+        def post_filter(self, pod: PodInfo, cluster: Cluster) -> Status:
+            seen.append((pod.name, list(cluster.columns.rows)))
             return SUCCESS
 
     points: Points = {"filter": [named("F", Filtering)({"n1": NO})], "postFilter": [Seeing()]}

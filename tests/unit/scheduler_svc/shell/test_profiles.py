@@ -135,16 +135,16 @@ def test_arguments_reach_the_plugins() -> None:
             f"    args: {{addedAffinity: {ZONE_A}}}\n"
         )
     )
-    columns = make_cache(
+    cluster = make_cache(
         [make_node_info("n-a", labels={"zone": "a"}), make_node_info("n-b", labels={"zone": "b"})]
-    ).columns
+    ).cluster
     pod = make_pod_info(requests={"example.com/gpu": 1})
     passing = {}
     for plugin in profile.filter:
         if plugin.name in ("NodeResourcesFit", "NodeAffinity"):
             [preparing] = [p for p in profile.pre_filter if p.name == plugin.name]
-            state = preparing.pre_filter(pod, columns).state
-            mask = plugin.filter(state, NodeView(columns, slice(0, 2)))
+            state = preparing.pre_filter(pod, cluster).state
+            mask = plugin.filter(state, NodeView(cluster.columns, slice(0, 2)))
             passing[plugin.name] = np.asarray(mask).tolist()
     assert passing == {"NodeResourcesFit": [True, True], "NodeAffinity": [True, False]}
 

@@ -10,7 +10,7 @@ from tests.builders import GPU, make_cache, make_node_info, make_pod_info, make_
 def class_cache(cache: Cache, *, max_bytes: int = 10**6) -> ClassCache:
     fit = NodeResourcesFit()
     points = {"preFilter": [fit], "filter": [fit], "preScore": [fit], "score": [fit]}
-    return ClassCache(make_profile(points), cache.columns, max_bytes=max_bytes)
+    return ClassCache(make_profile(points), cache.cluster, max_bytes=max_bytes)
 
 
 def test_pods_of_one_class_share_an_evaluation() -> None:

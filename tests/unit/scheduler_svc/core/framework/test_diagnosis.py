@@ -8,7 +8,7 @@ from scheduler_svc.core.framework.diagnosis import Diagnosis, NodeGroup, diagnos
 from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.status import Code, Status
-from tests.builders import make_columns, make_node_info, make_pod_info, make_profile
+from tests.builders import make_cluster, make_node_info, make_pod_info, make_profile
 from tests.scripted_plugins import Filtering, PreFiltering, named
 
 UNRESOLVABLE = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -22,10 +22,10 @@ def group(status: Status, *rows: int) -> NodeGroup:
 
 def diagnosed(filters: Sequence[Plugin], *results: PreFilterResult) -> Diagnosis:
     """Diagnose a Pod on the Nodes a, b and c; PreFilter plugins are called P0, P1, ..."""
-    columns = make_columns([make_node_info(name) for name in "abc"], [make_pod_info(node="ghost")])
+    cluster = make_cluster([make_node_info(name) for name in "abc"], [make_pod_info(node="ghost")])
     pre_filters = [named(f"P{i}", PreFiltering)(result) for i, result in enumerate(results)]
     profile = make_profile({"preFilter": pre_filters, "filter": filters})
-    return diagnose(prepare(profile, make_pod_info(), columns), columns)
+    return diagnose(prepare(profile, make_pod_info(), cluster), cluster.columns)
 
 
 def by_node(diagnosis: Diagnosis) -> dict[str, Status]:

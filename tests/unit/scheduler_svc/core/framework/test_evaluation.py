@@ -78,7 +78,7 @@ def evaluate(
     weights: dict[str, int] | None = None,
 ) -> Evaluation:
     points = {"preFilter": pre_filters, "filter": filters, "score": scores}
-    prepared = prepare(make_profile(points, weights), make_pod_info("new"), cache.columns)
+    prepared = prepare(make_profile(points, weights), make_pod_info("new"), cache.cluster)
     evaluation = Evaluation(prepared)
     evaluation.refresh(cache.columns)
     return evaluation

@@ -7,7 +7,7 @@ import pytest
 from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
 from scheduler_svc.core.framework.prepared import PreparedClass, prepare
 from scheduler_svc.core.status import SKIP, Code, Status
-from tests.builders import make_columns, make_node_info, make_pod_info, make_profile
+from tests.builders import make_cluster, make_node_info, make_pod_info, make_profile
 from tests.scripted_plugins import Filtering, PreFiltering, PreScoring, Scoring, named
 
 UNRESOLVABLE = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -16,8 +16,8 @@ UNRESOLVABLE = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 def run(
     points: Mapping[str, Sequence[Plugin]], weights: dict[str, int] | None = None
 ) -> PreparedClass:
-    columns = make_columns([make_node_info("a"), make_node_info("b")])
-    return prepare(make_profile(points, weights), make_pod_info(), columns)
+    cluster = make_cluster([make_node_info("a"), make_node_info("b")])
+    return prepare(make_profile(points, weights), make_pod_info(), cluster)
 
 
 def pre_filter(*results: PreFilterResult) -> tuple[PreparedClass, list[PreFiltering]]:

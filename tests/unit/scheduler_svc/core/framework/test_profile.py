@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.framework.profile import Profile
@@ -69,8 +70,10 @@ def test_events_of_all_plugins_that_may_reject() -> None:
 def test_a_class_is_the_shape_and_what_else_plugins_read() -> None:
     plain = make_profile({"preEnqueue": [SchedulingGates()]})
     reading = make_profile({"filter": [NodeName()]})
+    nothing = Cluster()
     one, other = make_pod_info("one"), make_pod_info("other", node="n1", version="2")
-    assert plain.class_key(one) == plain.class_key(other)
-    assert reading.class_key(one) == reading.class_key(make_pod_info("another"))
-    assert reading.class_key(one) != reading.class_key(other)
-    assert plain.class_key(one) != plain.class_key(make_pod_info(priority=1))
+    another, urgent = make_pod_info("another"), make_pod_info(priority=1)
+    assert plain.class_key(one, nothing) == plain.class_key(other, nothing)
+    assert reading.class_key(one, nothing) == reading.class_key(another, nothing)
+    assert reading.class_key(one, nothing) != reading.class_key(other, nothing)
+    assert plain.class_key(one, nothing) != plain.class_key(urgent, nothing)

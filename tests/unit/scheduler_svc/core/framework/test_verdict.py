@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.verdict import Verdict, judge
 from scheduler_svc.core.status import Code, Status
-from tests.builders import make_columns, make_node_info, make_pod_info, make_profile
+from tests.builders import make_cluster, make_node_info, make_pod_info, make_profile
 from tests.scripted_plugins import Filtering, NormalizedScoring, PreFiltering, Scoring, named
 
 NO = Status(Code.UNSCHEDULABLE, ("no",))
@@ -16,8 +16,8 @@ NO = Status(Code.UNSCHEDULABLE, ("no",))
 def verdict_of(
     points: Mapping[str, Sequence[Plugin]], weights: dict[str, int] | None = None
 ) -> Verdict:
-    columns = make_columns([make_node_info(name) for name in "abc"], [make_pod_info(node="ghost")])
-    return judge(prepare(make_profile(points, weights), make_pod_info(), columns), columns)
+    cluster = make_cluster([make_node_info(name) for name in "abc"], [make_pod_info(node="ghost")])
+    return judge(prepare(make_profile(points, weights), make_pod_info(), cluster), cluster.columns)
 
 
 def test_shares_are_normalized_scores_times_weights() -> None:
@@ -73,7 +73,7 @@ def test_only_possible_nodes_are_feasible() -> None:
 
 
 def test_without_nodes_there_is_nothing_to_say() -> None:
-    columns = NodeColumns()
-    verdict = judge(prepare(make_profile({}), make_pod_info(), columns), columns)
+    cluster = Cluster()
+    verdict = judge(prepare(make_profile({}), make_pod_info(), cluster), cluster.columns)
     assert len(verdict.rows) == 0
     assert verdict.diagnosis.fit_error() == "0/0 nodes are available:"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -23,7 +23,7 @@ from scheduler_svc.core.framework.verdict import Verdict, judge
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Code
-from tests.builders import make_columns, make_profile
+from tests.builders import make_cluster, make_profile
 
 UNSCHEDULABLE = Code.UNSCHEDULABLE
 UNRESOLVABLE = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -54,7 +54,7 @@ EVENTS = {
 }
 
 
-def _judge(plugin: Plugin, pod: PodInfo, columns: NodeColumns) -> Verdict:
+def _judge(plugin: Plugin, pod: PodInfo, cluster: Cluster) -> Verdict:
     points: dict[str, type[Plugin]] = {
         "preFilter": PreFilterPlugin,
         "filter": FilterPlugin,
@@ -62,15 +62,16 @@ def _judge(plugin: Plugin, pod: PodInfo, columns: NodeColumns) -> Verdict:
         "score": ScorePlugin,
     }
     own = {p: [plugin] for p, contract in points.items() if isinstance(plugin, contract)}
-    return judge(prepare(make_profile(own), pod, columns), columns)
+    return judge(prepare(make_profile(own), pod, cluster), cluster.columns)
 
 
 def filtered(
     plugin: Plugin, pod: PodInfo, nodes: Iterable[NodeInfo], pods: Iterable[PodInfo] = ()
 ) -> dict[str, tuple[Code, list[str]] | None]:
     """Give by Node the code and reasons of a rejection, None where the Pod may run."""
-    columns = make_columns(nodes, pods)
-    verdict = _judge(plugin, pod, columns)
+    cluster = make_cluster(nodes, pods)
+    columns = cluster.columns
+    verdict = _judge(plugin, pod, cluster)
     result: dict[str, tuple[Code, list[str]] | None] = {
         columns.names[row]: None for row in verdict.rows
     }
@@ -93,8 +94,9 @@ def scored(
     plugin: Plugin, pod: PodInfo, nodes: Iterable[NodeInfo], pods: Iterable[PodInfo] = ()
 ) -> dict[str, int] | None:
     """Give the score of each feasible Node; None if the plugin is skipped."""
-    columns = make_columns(nodes, pods)
-    verdict = _judge(plugin, pod, columns)
+    cluster = make_cluster(nodes, pods)
+    columns = cluster.columns
+    verdict = _judge(plugin, pod, cluster)
     if plugin.name not in verdict.shares:
         return None
     shares = verdict.shares[plugin.name].tolist()

@@ -113,7 +113,7 @@ def test_scores_follow_what_other_nodes_have(change: Any, expected: int) -> None
     plugin = ImageLocality()
     cache = make_cache([node("a", app=600), node("b")])
     profile = make_profile({"preScore": [plugin], "score": [plugin]})
-    evaluation = Evaluation(prepare(profile, make_pod_info(images=["app:1"]), cache.columns))
+    evaluation = Evaluation(prepare(profile, make_pod_info(images=["app:1"]), cache.cluster))
     row = cache.columns.rows["a"]
     evaluation.refresh(cache.columns)
     assert evaluation.totals[row] == of_one(300)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.interface import PreFilterResult
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import NodeAffinity as NodeAffinityRules
@@ -45,7 +45,7 @@ def named(*names: str, operator: str = "In") -> Requirement:
 
 
 def pre_filter(pod: PodInfo, added: NodeAffinityRules | None = None) -> PreFilterResult:
-    return NodeAffinity(added).pre_filter(pod, NodeColumns())
+    return NodeAffinity(added).pre_filter(pod, Cluster())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,27 @@
+"""What plugins know of the cluster: Nodes, the Pods on them, and other objects."""
+
+from scheduler_svc.core.cluster_objects import ClusterObjects
+from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.pod_counts import PodCounts
+from scheduler_svc.core.pods import PodInfo
+
+
+class Cluster:
+    """One view of a cluster; plugins read it and never write.
+
+    `columns` has what each Node is and has left, `pod_counts` which Pods are where, by
+    namespace and labels, `objects` everything that is neither Node nor Pod.
+    """
+
+    def __init__(self) -> None:
+        self.columns = NodeColumns()
+        self.objects = ClusterObjects()
+        self.pod_counts = PodCounts(self.columns.capacity)
+        self.columns.on_growth(self.pod_counts.grow)
+
+    def count(self, pod: PodInfo, row: int, sign: int) -> None:
+        """Count a Pod in (`sign` 1) or out (-1), everywhere that Pods are counted."""
+        self.columns.add_usage(row, pod.requests, sign)
+        if pod.shape.host_ports:
+            self.columns.ports.add(row, pod.shape.host_ports, sign)
+        self.pod_counts.count(pod, row, sign)

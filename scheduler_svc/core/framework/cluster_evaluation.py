@@ -1,0 +1,163 @@
+"""The evaluation of a class for which plugins look at the whole cluster.
+
+What depends on a Node alone is kept and patched by an `Evaluation` without normalized
+scores. On top of it, at every refresh, the plugins of scope CLUSTER are asked about all
+Nodes, and what is normalized is so over the Nodes that remain feasible.
+
+Invariant: after `refresh` it equals an evaluation made from scratch.
+Cost: that of an `Evaluation`, and some array operations over all N rows a plugin.
+"""
+
+from typing import Final, Protocol
+
+import numpy as np
+
+from scheduler_svc.core.columns import NodeColumns, NodeView
+from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation, TotalArray
+from scheduler_svc.core.framework.interface import (
+    MAX_NODE_SCORE,
+    ClusterScorePlugin,
+    NormalizedScorePlugin,
+    Scope,
+)
+from scheduler_svc.core.framework.normalized_share import NormalizedShare
+from scheduler_svc.core.framework.prepared import PreparedClass
+from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
+from scheduler_svc.core.labels import BoolArray
+
+_EVERY_ROW: Final = slice(None)
+
+
+class ClassEvaluation(Protocol):
+    """One class over all Nodes: `totals` `(N,)`, `INFEASIBLE` where it may not run."""
+
+    prepared: PreparedClass
+    totals: TotalArray
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory its arrays take."""
+        ...
+
+    def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:
+        """Bring the totals up to date."""
+        ...
+
+
+def evaluation_of(prepared: PreparedClass) -> ClassEvaluation:
+    """Give an evaluation of the kind that the class's plugins need."""
+    looks_around = any(plugin.filter_scope is Scope.CLUSTER for plugin, _ in prepared.filters)
+    looks_around |= any(isinstance(plugin, ClusterScorePlugin) for plugin, _, _ in prepared.scores)
+    return ClusterEvaluation(prepared) if looks_around else Evaluation(prepared)
+
+
+class ClusterEvaluation:
+    """An `Evaluation` and what plugins of scope CLUSTER make of it."""
+
+    __slots__ = (
+        "_dtype",
+        "_filters",
+        "_local",
+        "_normalized",
+        "_scores",
+        "_spec_position",
+        "_usage_position",
+        "prepared",
+        "totals",
+    )
+
+    def __init__(self, prepared: PreparedClass) -> None:
+        self.prepared = prepared
+        self._local = Evaluation(_local_part(prepared))
+        self._filters = [f for f in prepared.filters if f[0].filter_scope is Scope.CLUSTER]
+        self._normalized = [
+            NormalizedShare(plugin, state, weight)
+            for plugin, state, weight in prepared.scores
+            if isinstance(plugin, NormalizedScorePlugin)
+        ]
+        self._scores = [
+            (plugin, state, weight)
+            for plugin, state, weight in prepared.scores
+            if isinstance(plugin, ClusterScorePlugin)
+        ]
+        highest = MAX_NODE_SCORE * sum(weight for _, _, weight in prepared.scores)
+        self._dtype = np.min_scalar_type(INFEASIBLE - highest)
+        self._spec_position = self._usage_position = -1
+        self.totals: TotalArray = np.zeros(0, dtype=self._dtype)
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory its arrays take."""
+        own = self.totals.nbytes + sum(share.size_bytes for share in self._normalized)
+        return self._local.size_bytes + own
+
+    def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:
+        """Bring the totals up to date with columns and cluster."""
+        self._local.refresh(columns, stopwatch)
+        if self._normalized:
+            self._score_normalized(columns, stopwatch)
+        local = self._local.totals
+        everywhere = NodeView(columns, slice(0, len(local)))
+        feasible = local != INFEASIBLE
+        for plugin, state in self._filters:
+            mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, everywhere)
+            if mask is not None:
+                feasible &= mask
+        totals = local.astype(self._dtype)
+        if feasible.any():
+            self._add_scores(totals, everywhere, feasible, stopwatch)
+        totals[~feasible] = INFEASIBLE
+        self.totals = totals
+
+    def _add_scores(
+        self, totals: TotalArray, nodes: NodeView, feasible: BoolArray, stopwatch: Stopwatch | None
+    ) -> None:
+        for share in self._normalized:
+            share.normalize(feasible, _EVERY_ROW)
+            np.add(totals, share.shares, out=totals, casting="unsafe")
+        for plugin, state, weight in self._scores:
+            method = plugin.score_feasible
+            scores = timed(stopwatch, "Score", plugin.name, method, state, nodes, feasible)
+            if scores is not None:
+                # What stands for Nodes that are not feasible may be too large for the type.
+                np.add(totals, scores * weight, out=totals, casting="unsafe")
+
+    def _score_normalized(self, columns: NodeColumns, stopwatch: Stopwatch | None) -> None:
+        """Ask for the raw scores of the rows that changed, or of all."""
+        spec_rows = columns.spec_log.since(self._spec_position)
+        usage_rows = columns.usage_log.since(self._usage_position)
+        self._spec_position = columns.spec_log.position
+        self._usage_position = columns.usage_log.position
+        grown = len(self.totals) != columns.capacity
+        for share in self._normalized:
+            is_spec = share.plugin.score_scope is Scope.SPEC
+            if not columns.infos:
+                continue
+            if grown or spec_rows is None or (usage_rows is None and not is_spec):
+                share.reset()
+                known = slice(0, len(columns.infos))
+                share.score(NodeView(columns, known), columns.capacity, stopwatch)
+                continue
+            changed = (
+                spec_rows
+                if is_spec or usage_rows is None
+                else np.concatenate([spec_rows, usage_rows])
+            )
+            if len(changed):
+                share.score(NodeView(columns, changed), columns.capacity, stopwatch)
+
+
+def _local_part(prepared: PreparedClass) -> PreparedClass:
+    """Give the class without what depends on other Nodes."""
+    local = PreparedClass(prepared.pod)
+    local.node_names = prepared.node_names
+    local.node_names_status = prepared.node_names_status
+    local.restricting = prepared.restricting
+    local.rejection = prepared.rejection
+    local.filters = [f for f in prepared.filters if f[0].filter_scope is not Scope.CLUSTER]
+    local.scores = [
+        s
+        for s in prepared.scores
+        if not isinstance(s[0], NormalizedScorePlugin | ClusterScorePlugin)
+    ]
+    return local

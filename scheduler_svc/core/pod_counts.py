@@ -1,0 +1,226 @@
+"""How many Pods of a kind are on each Node, kept with every Pod that comes or goes.
+
+A `PodQuery` says which Pods; whoever needs its counts holds a `PodCounter`, and they are
+kept for as long as somebody does. Pods alike in namespace and labels are one group, so
+that a new query is counted in O(groups + their Nodes), and a Pod that no query wants costs
+one look-up.
+"""
+
+import weakref
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from scheduler_svc.core.changes import ChangeLog, RowArray
+from scheduler_svc.core.label_selectors import Selector
+from scheduler_svc.core.labels import Int32Array, LabelColumn
+from scheduler_svc.core.pods import Labels, PodInfo
+
+_LOG_CAPACITY: Final = 1024
+_SPARE_TALLIES: Final = 64
+
+GroupKey = tuple[str, Labels, bool]
+
+
+class PodTerm(msgspec.Struct, frozen=True):
+    """Pods of some namespaces (None: of all) that a selector matches."""
+
+    namespaces: frozenset[str] | None
+    selector: Selector
+
+
+class PodQuery(msgspec.Struct, frozen=True):
+    """Pods that every term matches, of which there is at least one; perhaps no terminating ones."""
+
+    terms: tuple[PodTerm, ...]
+    counts_terminating: bool = True
+
+    def matches(self, namespace: str, labels: dict[str, str], *, is_terminating: bool) -> bool:
+        """Whether Pods of a group count."""
+        if is_terminating and not self.counts_terminating:
+            return False
+        return all(
+            (term.namespaces is None or namespace in term.namespaces)
+            and term.selector.matches(labels)
+            for term in self.terms
+        )
+
+
+class Tally:
+    """Counts by row, int32 `(N,)`, their sum, and a log of changes (`decode_changes`)."""
+
+    __slots__ = ("counts", "log", "total")
+
+    def __init__(self, row_count: int) -> None:
+        self.counts: Int32Array = np.zeros(row_count, dtype=np.int32)
+        self.log = ChangeLog(_LOG_CAPACITY)
+        self.total = 0
+
+    def add(self, row: int, count: int) -> None:
+        """Count `count` more, or fewer, on the Node of `row`."""
+        self.counts[row] += count
+        self.total += count
+        sign, encoded = (1, 2 * row) if count > 0 else (-1, 2 * row + 1)
+        for _ in range(sign * count):
+            self.log.append(encoded)
+
+    def grow(self, row_count: int) -> None:
+        """Make room for more rows."""
+        grown = np.zeros(row_count, dtype=np.int32)
+        grown[: len(self.counts)] = self.counts
+        self.counts = grown
+
+
+def decode_changes(encoded: RowArray) -> tuple[RowArray, RowArray]:
+    """Give rows and signs (1 or -1) of a stretch of a tally's log."""
+    return encoded >> 1, 1 - 2 * (encoded & 1)
+
+
+class PodCounter:
+    """A hold on the counts of a query: they are kept while it lives."""
+
+    __slots__ = ("__weakref__", "query", "tally")
+
+    def __init__(self, query: PodQuery, tally: Tally) -> None:
+        self.query, self.tally = query, tally
+
+
+class _Group:
+    """Pods alike in what queries ask: how many are on each row, and who counts them."""
+
+    __slots__ = ("rows", "tallies")
+
+    def __init__(self, tallies: list[Tally]) -> None:
+        self.rows: dict[int, int] = {}
+        self.tallies = tallies
+
+
+class PodCounts:
+    """All groups of Pods that are on Nodes, and the queries somebody asks of them."""
+
+    def __init__(self, row_count: int) -> None:
+        self._row_count = row_count
+        self._groups: dict[GroupKey, _Group] = {}
+        self._tallies: dict[PodQuery, Tally] = {}
+        self._counters: weakref.WeakValueDictionary[PodQuery, PodCounter] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def count(self, pod: PodInfo, row: int, sign: int) -> None:
+        """Count one Pod in (`sign` 1) or out (-1). O(queries that want it)."""
+        key = (pod.namespace, pod.labels, pod.is_terminating)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _Group(self._tallies_of(key))
+        count = group.rows.get(row, 0) + sign
+        if count:
+            group.rows[row] = count
+        else:
+            del group.rows[row]
+            if not group.rows:
+                del self._groups[key]
+        for tally in group.tallies:
+            tally.add(row, sign)
+
+    def counter(self, query: PodQuery) -> PodCounter:
+        """Give a hold on the counts of `query`. O(groups and their Nodes) for a new one."""
+        counter = self._counters.get(query)
+        if counter is None:
+            tally = self._tallies.get(query)
+            if tally is None:
+                self._drop_unheld()
+                tally = self._tallies[query] = self._counted(query)
+            counter = self._counters[query] = PodCounter(query, tally)
+        return counter
+
+    def grow(self, row_count: int) -> None:
+        """Make room for more rows."""
+        self._row_count = row_count
+        for tally in self._tallies.values():
+            tally.grow(row_count)
+
+    def held(self) -> Iterator[tuple[GroupKey, dict[int, int]]]:
+        """Give the Pods by group and row, for comparison with a recount."""
+        return ((key, group.rows) for key, group in self._groups.items())
+
+    def _counted(self, query: PodQuery) -> Tally:
+        tally = Tally(self._row_count)
+        for (namespace, labels, is_terminating), group in self._groups.items():
+            if query.matches(namespace, dict(labels), is_terminating=is_terminating):
+                group.tallies.append(tally)
+                for row, count in group.rows.items():
+                    tally.add(row, count)
+        return tally
+
+    def _tallies_of(self, key: GroupKey) -> list[Tally]:
+        namespace, labels, is_terminating = key
+        known = dict(labels)
+        return [
+            tally
+            for query, tally in self._tallies.items()
+            if query.matches(namespace, known, is_terminating=is_terminating)
+        ]
+
+    def _drop_unheld(self) -> None:
+        if len(self._tallies) < 2 * len(self._counters) + _SPARE_TALLIES:
+            return
+        self._tallies = {q: t for q, t in self._tallies.items() if q in self._counters}
+        kept = set(self._tallies.values())
+        for group in self._groups.values():
+            group.tallies = [tally for tally in group.tallies if tally in kept]
+
+
+class DomainSums:
+    """A tally summed over the Nodes of each value of a label: int64 `(values + 1,)`.
+
+    The last entry, which the code of an absent label indexes, stays 0. Perhaps only some
+    Nodes count: bool `(N,)`. Cost of `refresh`: O(Pods that came or went), O(N) after a
+    Node's label has changed.
+    """
+
+    __slots__ = ("_eligible", "_position", "_version", "column", "sums", "tally")
+
+    def __init__(self, tally: Tally, column: LabelColumn) -> None:
+        self.tally, self.column = tally, column
+        self.sums = np.zeros(1, dtype=np.int64)
+        self._eligible: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
+        self._version = self._position = -1
+
+    def restrict(self, eligible: np.ndarray[tuple[int], np.dtype[np.bool_]] | None) -> None:
+        """Count only the Nodes in `eligible`, from the next refresh on."""
+        self._eligible = eligible
+        self._version = -1
+
+    def refresh(self) -> bool:
+        """Bring the sums up to date; whether any may have changed."""
+        position = self.tally.log.position
+        if self._version != self.column.version:
+            self._sum()
+        elif position == self._position:
+            return False
+        else:
+            changes = self.tally.log.since(self._position)
+            if changes is None:
+                self._sum()
+            else:
+                self._add(*decode_changes(changes))
+        self._position = position
+        return True
+
+    def _sum(self) -> None:
+        self._version = self.column.version
+        codes, counts = self.column.codes, self.tally.counts
+        counted = codes >= 0
+        if self._eligible is not None:
+            counted &= self._eligible
+        length = len(self.column.values) + 1
+        sums = np.bincount(codes[counted], weights=counts[counted], minlength=length)
+        self.sums = sums.astype(np.int64)
+
+    def _add(self, rows: RowArray, signs: RowArray) -> None:
+        if self._eligible is not None:
+            signs = signs * self._eligible[rows]
+        np.add.at(self.sums, self.column.codes[rows], signs)
+        self.sums[-1] = 0
