@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -194,9 +195,13 @@ def test_down_finds_processes_whose_directory_was_deleted(state_dir: Path) -> No
     with start("up", state_dir) as command:
         wait_for("one process", lambda: running(state_dir))
         command.kill()
-    for path in sorted(state_dir.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    state_dir.rmdir()
+
+    def is_deleted() -> bool:
+        # The process goes on writing files while its directory is being deleted.
+        shutil.rmtree(state_dir, ignore_errors=True)
+        return not state_dir.exists()
+
+    wait_for("the directory's end", is_deleted)
     assert run("down", state_dir)[0] == 0
     assert running(state_dir) == {}
 
