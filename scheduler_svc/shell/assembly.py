@@ -108,7 +108,11 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         dry_run=plan.options.dry_run,
     )
     reflectors = Reflectors(
-        access.client, put=inbox.put, on_listed=hooks.on_listed, seed=identity.seed
+        access.client,
+        put=inbox.put,
+        plugins={name for profile in plan.profiles for name in profile.plugin_names},
+        on_listed=hooks.on_listed,
+        seed=identity.seed,
     )
     lag = LoopLag()
     sources: tuple[MetricSource, ...] = (

@@ -1,4 +1,4 @@
-"""From the API server's JSON to the core's events.
+"""Nodes and Pods: from the API server's JSON to the core's events.
 
 What is listed and watched, the struct each object is decoded into, and the event that a
 change becomes. Fields that no plugin reads are skipped by the decoder. An object that
@@ -6,30 +6,21 @@ cannot be used (a quantity that is none, a field of another type) is counted, lo
 and skipped by the reflector, which keeps the older state if there was one.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from kubeio.changes import Deleted, ReflectorEvent, Upserted
 from kubeio.decoding import Query
 from kubeio.resources import ResourcePath
 from scheduler_svc.core.events import Event, NodeDeleted, NodeUpserted, PodDeleted, PodUpserted
 from scheduler_svc.core.nodes import NodeInfo
-from scheduler_svc.core.objects import Namespace, Node, Pod, PriorityClass
+from scheduler_svc.core.objects import Node, Pod, PriorityClass
 from scheduler_svc.core.pods import PodInfo, PodInterner
+from scheduler_svc.shell.view import View
 
 T = TypeVar("T")
 
 UNFINISHED_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Every Pod that takes room, whoever schedules it: also static Pods and other schedulers'."""
-
-
-@dataclass(frozen=True)  # slots would forbid View[T](…)
-class View(Generic[T]):
-    """A resource the scheduler keeps a view of; `to_event` gives None for what says nothing."""
-
-    query: Query[T]
-    to_event: Callable[[ReflectorEvent[T]], Event | None]
 
 
 def pod_view() -> View[PodInfo]:
@@ -52,13 +43,6 @@ def node_view() -> View[NodeInfo]:
             resource=ResourcePath("", "v1", "nodes"), object_type=Node, convert=NodeInfo.from_node
         ),
         _node_event,
-    )
-
-
-def namespace_view() -> View[Namespace]:
-    """Give the view of all Namespaces; no plugin reads them yet."""
-    return View(
-        Query(resource=ResourcePath("", "v1", "namespaces"), object_type=Namespace), _no_event
     )
 
 

@@ -1,7 +1,7 @@
 """The views of the cluster: one reflector for each resource, all feeding the core's inbox."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -10,25 +10,23 @@ from kubeio.reflector import Reflector
 from kubeio.source import ReflectorClient
 from scheduler_svc.core.events import Event
 from scheduler_svc.shell.clock import read_monotonic_seconds
-from scheduler_svc.shell.decode import (
-    View,
-    namespace_view,
-    node_view,
-    pod_view,
-    priority_class_view,
-)
+from scheduler_svc.shell.decode import node_view, pod_view, priority_class_view
+from scheduler_svc.shell.object_views import object_views
+from scheduler_svc.shell.view import View
 
 MAX_SILENCE_SECONDS: Final = 120.0
 """A healthy watch has a bookmark about once a minute; a view that is older is not relied on."""
 
 
 class Reflectors:
-    """Lists and watches Nodes, Pods, Namespaces and PriorityClasses.
+    """Lists and watches Nodes, Pods, PriorityClasses and what plugins read beside them.
 
     Parameters
     ----------
     put
         Takes the events, in each resource's order.
+    plugins
+        Names of the enabled plugins, which decide what is watched.
     on_listed
         Called when the last of the first lists is complete.
     seed
@@ -40,6 +38,7 @@ class Reflectors:
         client: ReflectorClient,
         *,
         put: Callable[[Event], None],
+        plugins: Collection[str],
         on_listed: Callable[[], None],
         seed: int,
     ) -> None:
@@ -49,7 +48,7 @@ class Reflectors:
         views: Mapping[str, View[Any]] = {
             "nodes": node_view(),
             "pods": pod_view(),
-            "namespaces": namespace_view(),
+            **object_views(plugins),
             "priorityclasses": priority_class_view(),
         }
         self.by_resource: Mapping[str, Reflector[Any]] = {

@@ -11,12 +11,11 @@ from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import Taint
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.shell.decode import (
-    View,
-    namespace_view,
     node_view,
     pod_view,
     priority_class_view,
 )
+from scheduler_svc.shell.view import View
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -130,8 +129,6 @@ def test_all_unfinished_pods_are_watched_and_nothing_else_is_left_out() -> None:
     assert node_view().query.field_selector == ""
 
 
-def test_namespaces_and_priority_classes_are_read_and_say_nothing_yet() -> None:
-    namespace = decode(namespace_view(), {"metadata": {"name": "shop", "uid": "u"}})
-    assert namespace_view().to_event(Upserted(namespace)) is None
+def test_priority_classes_are_read_and_say_nothing_yet() -> None:
     high = {"metadata": {"name": "high", "uid": "u"}, "value": 1000, "globalDefault": False}
     assert decode(priority_class_view(), high).value == 1000

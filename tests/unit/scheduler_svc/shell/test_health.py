@@ -38,7 +38,9 @@ def server() -> Server:
 
 
 def make_reflectors() -> Reflectors:
-    return Reflectors(FakeServer({}), put=lambda _: None, on_listed=lambda: None, seed=1)
+    return Reflectors(
+        FakeServer({}), put=lambda _: None, plugins=(), on_listed=lambda: None, seed=1
+    )
 
 
 def test_missing_views_are_named(server: Server) -> None:

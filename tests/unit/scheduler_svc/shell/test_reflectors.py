@@ -72,7 +72,7 @@ class Rig:
         self.events: list[Event] = []
         self.listed_count = 0
         self.reflectors = Reflectors(
-            server, put=self.events.append, on_listed=self.note_listed, seed=1
+            server, put=self.events.append, plugins=(), on_listed=self.note_listed, seed=1
         )
 
     def note_listed(self) -> None:

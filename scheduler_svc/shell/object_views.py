@@ -1,0 +1,58 @@
+"""Which objects beside Nodes and Pods are watched, and for which plugins."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
+
+from kubeio.changes import Deleted, ReflectorEvent, Upserted
+from kubeio.decoding import Query
+from kubeio.resources import ResourcePath
+from scheduler_svc.core.cluster_objects import ObjectKind, object_key
+from scheduler_svc.core.events import Event, ObjectDeleted, ObjectUpserted
+from scheduler_svc.core.objects import Namespace
+from scheduler_svc.shell.view import View
+
+
+class WatchedKind(NamedTuple):
+    """A kind, where its objects are, what they are decoded into, and the plugins that read them.
+
+    Without `plugins` it is always watched.
+    """
+
+    kind: ObjectKind
+    resource: ResourcePath
+    object_type: type[Any]
+    plugins: frozenset[str] | None = None
+
+
+WATCHED_KINDS: Final = (
+    WatchedKind(
+        ObjectKind.NAMESPACE,
+        ResourcePath("", "v1", "namespaces"),
+        Namespace,
+    ),
+)
+"""In the order in which they are listed; kinds that no enabled plugin reads are left out."""
+
+
+def object_views(plugins: Collection[str]) -> Mapping[str, View[Any]]:
+    """Give the views that the enabled plugins need, by the resource's plural name."""
+    return {
+        watched.resource.plural: _view(watched)
+        for watched in WATCHED_KINDS
+        if watched.plugins is None or not watched.plugins.isdisjoint(plugins)
+    }
+
+
+def _view(watched: WatchedKind) -> View[Any]:
+    kind = watched.kind
+
+    def to_event(change: ReflectorEvent[Any]) -> Event | None:
+        match change:
+            case Upserted(new):
+                return ObjectUpserted(kind, new)
+            case Deleted():
+                return ObjectDeleted(kind, object_key(change.namespace, change.name))
+            case _:
+                return None
+
+    return View(Query(resource=watched.resource, object_type=watched.object_type), to_event)
