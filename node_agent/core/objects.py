@@ -9,7 +9,7 @@ What does not belong here: anything that is derived for one purpose (phases, QoS
 """
 
 import hashlib
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ DIGEST_BYTES: Final = 16
 QuantityText = str | int | float
 ResourceList = dict[str, QuantityText]
 Document = dict[str, Any]
+
+_Part = TypeVar("_Part")
 
 
 class ApiStruct(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -230,8 +232,8 @@ def read_pod(wire: WirePod) -> Pod:
     spec, status = wire.spec or {}, wire.status or {}
     return Pod(
         metadata=wire.metadata,
-        spec=msgspec.convert(_with_kinds_of_volumes(_without_null(spec)), PodSpec),
-        status=msgspec.convert(_without_null(status), PodStatus),
+        spec=_read_part(_with_kinds_of_volumes(_without_null(spec)), PodSpec, "spec"),
+        status=_read_part(_without_null(status), PodStatus, "status"),
         spec_digest=digest(spec),
         status_digest=digest(status),
     )
@@ -241,6 +243,13 @@ def digest(document: object) -> bytes:
     """Give 16 bytes that stand for a document; null, {} and [] in it count as absent."""
     text = msgspec.json.encode(_without_empty(document), order="deterministic")
     return hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest()
+
+
+def _read_part(document: Document, kind: type[_Part], name: str) -> _Part:
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise msgspec.ValidationError(str(error).replace("`$", f"`$.{name}", 1)) from error
 
 
 def _with_kinds_of_volumes(spec: Document) -> Document:

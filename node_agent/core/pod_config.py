@@ -213,7 +213,7 @@ def _shared_annotations(metadata: ObjectMeta) -> dict[str, str]:
 def _with_local_annotations(listed: ObjectMeta, kept: ObjectMeta) -> dict[str, str]:
     """Give the new annotations, with the local ones as they were: first seen stays so."""
     local = kept.annotations or {}
-    return _shared_annotations(listed) | {
+    return (listed.annotations or {}) | {
         key: local[key] for key in LOCAL_ANNOTATIONS if key in local
     }
 
