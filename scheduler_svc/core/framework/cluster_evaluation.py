@@ -37,11 +37,9 @@ class ClassEvaluation(Protocol):
     @property
     def size_bytes(self) -> int:
         """The memory its arrays take."""
-        ...
 
     def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:
         """Bring the totals up to date."""
-        ...
 
 
 def evaluation_of(prepared: PreparedClass) -> ClassEvaluation:
@@ -96,30 +94,33 @@ class ClusterEvaluation:
         self._local.refresh(columns, stopwatch)
         if self._normalized:
             self._score_normalized(columns, stopwatch)
-        local = self._local.totals
-        everywhere = NodeView(columns, slice(0, len(local)))
-        feasible = local != INFEASIBLE
+        nodes = NodeView(columns, slice(0, len(columns.infos)))
+        feasible = self._local.totals != INFEASIBLE
+        known = feasible[: nodes.count]
         for plugin, state in self._filters:
-            mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, everywhere)
+            mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, nodes)
             if mask is not None:
-                feasible &= mask
-        totals = local.astype(self._dtype)
-        if feasible.any():
-            self._add_scores(totals, everywhere, feasible, stopwatch)
+                known &= mask
+        totals = self._local.totals.astype(self._dtype)
+        if known.any():
+            self._add_normalized(totals, feasible)
+            self._add_scores(totals[: nodes.count], nodes, known, stopwatch)
         totals[~feasible] = INFEASIBLE
         self.totals = totals
+
+    def _add_normalized(self, totals: TotalArray, feasible: BoolArray) -> None:
+        for share in self._normalized:
+            share.normalize(feasible, _EVERY_ROW)
+            # What stands for Nodes that are not feasible may be too large for the type.
+            np.add(totals, share.shares, out=totals, casting="unsafe")
 
     def _add_scores(
         self, totals: TotalArray, nodes: NodeView, feasible: BoolArray, stopwatch: Stopwatch | None
     ) -> None:
-        for share in self._normalized:
-            share.normalize(feasible, _EVERY_ROW)
-            np.add(totals, share.shares, out=totals, casting="unsafe")
         for plugin, state, weight in self._scores:
             method = plugin.score_feasible
             scores = timed(stopwatch, "Score", plugin.name, method, state, nodes, feasible)
             if scores is not None:
-                # What stands for Nodes that are not feasible may be too large for the type.
                 np.add(totals, scores * weight, out=totals, casting="unsafe")
 
     def _score_normalized(self, columns: NodeColumns, stopwatch: Stopwatch | None) -> None:
