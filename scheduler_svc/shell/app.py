@@ -136,7 +136,7 @@ class SchedulerProcess:
     async def _run_parts(self) -> ExitCode:
         writers, inbox = self.parts.writers, self.parts.inbox
         try:
-            async with writers.patcher, writers.recorder, writers.binder:
+            async with writers.patcher, writers.recorder, writers.binder, writers.pre_bind:
                 return await self._supervise()
         except* InvariantError as errors:
             _logger.critical(
@@ -258,7 +258,10 @@ class SchedulerProcess:
     async def _end_orderly(self) -> None:
         """Leave nothing half done, and the Lease to another replica as soon as may be."""
         writers = self.parts.writers
-        await writers.binder.drain(BINDINGS_DRAIN_SECONDS)
+        await asyncio.gather(
+            writers.pre_bind.drain(BINDINGS_DRAIN_SECONDS),
+            writers.binder.drain(BINDINGS_DRAIN_SECONDS),
+        )
         if writers.election is not None:
             await writers.election.release()
         self.parts.loop.take_all_events()
@@ -271,5 +274,5 @@ class SchedulerProcess:
     async def _end_at_once(self) -> None:
         """Drop what has not been sent: it is the new leader's."""
         writers = self.parts.writers
-        for writer in (writers.binder, writers.recorder, writers.patcher):
+        for writer in (writers.pre_bind, writers.binder, writers.recorder, writers.patcher):
             await writer.drain(0)

@@ -32,6 +32,7 @@ from scheduler_svc.shell.metrics import (
     WriteMetrics,
 )
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
+from scheduler_svc.shell.pre_bind import PreBindDispatcher
 from scheduler_svc.shell.reflectors import Reflectors
 from scheduler_svc.shell.startup import StartPlan
 
@@ -60,6 +61,7 @@ class Writers:
     """Who carries out the effects; `election` is None where this replica leads without one."""
 
     binder: Binder
+    pre_bind: PreBindDispatcher
     patcher: ConditionPatcher
     recorder: EventRecorder
     election: LeaseElection | None
@@ -102,7 +104,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         binder=writers.binder,
         patcher=writers.patcher,
         recorder=writers.recorder,
-        report=inbox.put,
+        pre_bind=writers.pre_bind,
         attempt_metrics=attempts,
         plugin_metrics=plugins,
         dry_run=plan.options.dry_run,
@@ -136,12 +138,16 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         writers=writers,
         lag=lag,
         registry=registry,
-        server=HttpsServer(
-            plan.options.serving,
-            registry=registry,
-            configz=plan.configz,
-            authorizer=KubeAuthorizer(access.client) if plan.options.authorize else None,
-        ),
+        server=_make_server(plan, access, registry),
+    )
+
+
+def _make_server(plan: StartPlan, access: Access, registry: CollectorRegistry) -> HttpsServer:
+    return HttpsServer(
+        plan.options.serving,
+        registry=registry,
+        configz=plan.configz,
+        authorizer=KubeAuthorizer(access.client) if plan.options.authorize else None,
     )
 
 
@@ -160,11 +166,12 @@ def _make_writers(
     recorder = EventRecorder(
         access.events, hostname=socket.gethostname(), activity=activity, dry_run=options.dry_run
     )
+    may_bind = election.may_bind if election else lambda: True
     binder = Binder(
         access.pool,
         access.client,
         guards=BindGuards(
-            may_bind=election.may_bind if election else lambda: True,
+            may_bind=may_bind,
             node_exists=scheduler.columns.has_node,
             withdraw_condition=patcher.withdraw,
         ),
@@ -174,7 +181,10 @@ def _make_writers(
         bind_timeout_seconds=options.bind_timeout_seconds,
         dry_run=options.dry_run,
     )
-    return Writers(binder=binder, patcher=patcher, recorder=recorder, election=election)
+    pre_bind = PreBindDispatcher({}, report=inbox.put, may_write=may_bind, dry_run=options.dry_run)
+    return Writers(
+        binder=binder, pre_bind=pre_bind, patcher=patcher, recorder=recorder, election=election
+    )
 
 
 def _make_election(

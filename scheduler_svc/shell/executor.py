@@ -1,6 +1,5 @@
 """Hands each effect of the core to who carries it out, and notes it on the way."""
 
-from collections.abc import Callable
 from typing import Protocol, TypeVar, assert_never
 
 from scheduler_svc.core.effects import (
@@ -12,7 +11,7 @@ from scheduler_svc.core.effects import (
     ReportBound,
     RunPreBind,
 )
-from scheduler_svc.core.events import BindFailed, Event, PreBindFinished
+from scheduler_svc.core.events import BindFailed, Event
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal
@@ -29,13 +28,7 @@ class Writer(Protocol[E_contra]):
 
 
 class Executor:
-    """Carries out what the core asks for.
-
-    Parameters
-    ----------
-    report
-        Takes the outcomes that are known here.
-    """
+    """Carries out what the core asks for."""
 
     def __init__(
         self,
@@ -43,7 +36,7 @@ class Executor:
         binder: Writer[BindPod],
         patcher: Writer[PatchPodCondition],
         recorder: Writer[RecordEvent],
-        report: Callable[[Event], None],
+        pre_bind: Writer[RunPreBind],
         attempt_metrics: AttemptMetrics,
         plugin_metrics: PluginMetrics,
         dry_run: bool = False,
@@ -51,7 +44,7 @@ class Executor:
         self._binder = binder
         self._patcher = patcher
         self._recorder = recorder
-        self._report = report
+        self._pre_bind = pre_bind
         self._attempt_metrics = attempt_metrics
         self._plugin_metrics = plugin_metrics
         self._journal = Journal(attempt_metrics, dry_run=dry_run)
@@ -92,14 +85,9 @@ class Executor:
                 case ReportAttempt():
                     self._journal.attempt_failed(effect, seconds)
                 case RunPreBind():
-                    self._refuse(effect)
+                    self._pre_bind.submit(effect)
                 case _:
                     assert_never(effect)
-
-    def _refuse(self, effect: RunPreBind) -> None:
-        """No plugin so far has work of its own to do before a Pod is bound."""
-        error = "this scheduler cannot carry out the plugin's work"
-        self._report(PreBindFinished(effect.pod.uid, effect.plugin, error))
 
 
 def _profile_of(effects: list[Effect]) -> str:

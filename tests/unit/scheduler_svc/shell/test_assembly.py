@@ -60,7 +60,7 @@ async def make_process(*, dry_run: bool) -> Process:
 async def process() -> AsyncIterator[Process]:
     made = await make_process(dry_run=True)
     writers = made.parts.writers
-    async with writers.patcher, writers.recorder, writers.binder:
+    async with writers.patcher, writers.recorder, writers.binder, writers.pre_bind:
         yield made
 
 

@@ -9,7 +9,7 @@ from scheduler_svc.core.effects import (
     RecordEvent,
     RunPreBind,
 )
-from scheduler_svc.core.events import BindFailed, BindFailure, Event, NodeDeleted, PreBindFinished
+from scheduler_svc.core.events import BindFailed, BindFailure, NodeDeleted
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.executor import Executor
 from scheduler_svc.shell.plugin_metrics import SAMPLE, PluginMetrics
@@ -34,14 +34,14 @@ class Rig:
         self.binder = Recorder[BindPod]()
         self.patcher = Recorder[PatchPodCondition]()
         self.recorder = Recorder[RecordEvent]()
-        self.reported: list[Event] = []
+        self.pre_bind = Recorder[RunPreBind]()
         self.attempts = AttemptMetrics(("berthmaster",))
         self.plugins = PluginMetrics()
         self.executor = Executor(
             binder=self.binder,
             patcher=self.patcher,
             recorder=self.recorder,
-            report=self.reported.append,
+            pre_bind=self.pre_bind,
             attempt_metrics=self.attempts,
             plugin_metrics=self.plugins,
         )
@@ -62,11 +62,12 @@ async def test_each_effect_goes_to_who_carries_it_out() -> None:
     rig = Rig()
     bind, event = bind_pod(), record_event()
     patch = PatchPodCondition(POD, "Unschedulable", "0/1 nodes are available")
-    rig.executor.expired([bind, report_attempt("no"), event, patch, report_bound()])
+    work = RunPreBind(POD, "VolumeBinding", "n1", None)
+    rig.executor.expired([bind, report_attempt("no"), event, patch, work, report_bound()])
     assert rig.binder.effects == [bind]
     assert rig.recorder.effects == [event]
     assert rig.patcher.effects == [patch]
-    assert rig.reported == []
+    assert rig.pre_bind.effects == [work]
     sample = Samples(rig.attempts.collect)
     attempts = "scheduler_schedule_attempts_total"
     assert sample(attempts, result="scheduled", profile="berthmaster") == 1
@@ -114,12 +115,3 @@ def test_events_without_effects_do_nothing() -> None:
     rig = Rig()
     rig.executor.handled(NodeDeleted("n1"), [])
     assert rig.binder.effects == []
-
-
-def test_work_before_a_binding_that_nobody_can_do_is_refused() -> None:
-    rig = Rig()
-    rig.executor.expired([RunPreBind(POD, "VolumeBinding", "n1", None)])
-    [answer] = rig.reported
-    assert isinstance(answer, PreBindFinished)
-    assert (answer.uid, answer.plugin) == ("uid-1", "VolumeBinding")
-    assert "cannot carry out" in answer.error

@@ -58,7 +58,7 @@ class Rig:
             binder=self.binder,
             patcher=Discarder(),
             recorder=Discarder(),
-            report=self.inbox.put,
+            pre_bind=Discarder(),
             attempt_metrics=AttemptMetrics(("berthmaster",)),
             plugin_metrics=PluginMetrics(),
         )

@@ -1,0 +1,5 @@
+"""What must be done outside before a Pod is bound: plugins' work, and who carries it out."""
+
+from scheduler_svc.shell.pre_bind.dispatcher import PreBindDispatcher, PreBindHandler
+
+__all__ = ["PreBindDispatcher", "PreBindHandler"]
