@@ -1,101 +1,71 @@
-"""Reads the recorded decisions, and asks the core for its own."""
+"""Reads the recorded decisions, and makes the cluster and the profile they were made with."""
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.framework.profile import Profile
-from scheduler_svc.core.framework.resource_scoring import MostAllocated
-from scheduler_svc.core.nodes import NodeInfo
-from scheduler_svc.core.objects import Node, Pod
-from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
-from scheduler_svc.core.pods import PodInfo, PodInterner
-from scheduler_svc.core.registry import IN_TREE
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.shell.config import Configuration, default_configuration, load_configuration
+from scheduler_svc.shell.explain.snapshot import Snapshot, snapshot_of
+from scheduler_svc.shell.profiles import make_profiles
 
 CASES: Final = Path(__file__).parent / "cases"
-
-_FILTERS: Final[tuple[str, ...]] = (
-    "NodeUnschedulable",
-    "NodeName",
-    "TaintToleration",
-    "NodeAffinity",
-    "NodePorts",
-    "NodeResourcesFit",
-)
-_SCORES: Final[tuple[str, ...]] = (
-    "TaintToleration",
-    "NodeAffinity",
-    "NodeResourcesFit",
-    "NodeResourcesBalancedAllocation",
-    "ImageLocality",
-)
-_WEIGHTS: Final = {"TaintToleration": 3, "NodeAffinity": 2}
+CONFIGS: Final = Path(__file__).parent / "configs"
 
 
 class Case(msgspec.Struct):
     """A cluster, its pending Pods, and kube-scheduler's answer for each."""
 
     name: str
-    cluster: Cluster
+    snapshot: Snapshot
     pending: list[tuple[PodInfo, dict[str, Any]]]
+
+    @property
+    def cluster(self) -> Cluster:
+        """What plugins read."""
+        return self.snapshot.cluster
+
+
+def families() -> list[str]:
+    """Name the families: FAMILY, or CONFIG.FAMILY for one under another configuration."""
+    return sorted({path.name.rsplit("-", 1)[0] for path in CASES.glob("*.snapshot.json.gz")})
 
 
 def cases(family: str) -> Iterator[Case]:
     """Read all cases of one family."""
-    for path in sorted(CASES.glob(f"{family}-*.snapshot.json.gz")):
+    for path in sorted(CASES.glob(f"{family}-[0-9]*.snapshot.json.gz")):
         name = path.name.removesuffix(".snapshot.json.gz")
         with gzip.open(path) as file:
             items = json.load(file)["items"]
         with gzip.open(CASES / f"{name}.answers.jsonl.gz", "rt") as file:
-            answers = {answer["pod"]: answer for answer in map(json.loads, file)}
-        yield _case(name, items, answers)
+            answers = [json.loads(line) for line in file]
+        yield case_of(name, items, answers)
 
 
-def _case(name: str, items: list[dict[str, Any]], answers: dict[str, dict[str, Any]]) -> Case:
-    cache, interner = Cache(Cluster()), PodInterner()
-    pending = []
-    for item in items:
-        if item["kind"] == "Node":
-            cache.set_node(NodeInfo.from_node(msgspec.convert(item, Node)))
-    for item in items:
-        if item["kind"] != "Pod":
-            continue
-        meta = item["metadata"]
-        meta.setdefault("uid", f"{meta['namespace']}/{meta['name']}")
-        pod = interner.intern(msgspec.convert(item, Pod))
-        if pod.node_name and not pod.is_finished:
-            cache.upsert(pod)
-        elif not pod.node_name:
-            pending.append((pod, answers.pop(pod.key)))
-    assert not answers, f"{name}: answers for Pods that are not pending"
-    return Case(name, cache.cluster, pending)
+def case_of(name: str, items: list[dict[str, Any]], answers: list[dict[str, Any]]) -> Case:
+    """Pair each pending Pod of a snapshot with its answer."""
+    snapshot = snapshot_of(items)
+    by_pod = {answer["pod"]: answer for answer in answers}
+    assert by_pod.keys() == snapshot.pending.keys(), f"{name}: answers for other Pods"
+    return Case(name, snapshot, [(pod, by_pod[key]) for key, pod in snapshot.pending.items()])
 
 
-def profile_of(family: str) -> Profile:
-    """Build the profile under which a family was recorded, of the plugins that there are."""
-    plugins = {name: factory() for name, factory in IN_TREE.items()}
-    weights, scores = dict(_WEIGHTS), _SCORES
-    if family.startswith("most-allocated."):
-        strategy = MostAllocated((("cpu", 1), ("memory", 2), ("example.com/gpu", 5)))
-        plugins["NodeResourcesFit"] = NodeResourcesFit(strategy)
-        weights["NodeResourcesFit"] = 5
-        scores = tuple(name for name in _SCORES if name != "NodeResourcesBalancedAllocation")
+def configuration_of(family: str) -> Configuration:
+    """Read the configuration of a family: CONFIG.FAMILY has a file, others the default."""
+    name, dot, _ = family.rpartition(".")
+    if not dot:
+        return default_configuration()
+    path = CONFIGS / f"{name}.yaml"
+    return load_configuration(path.read_bytes(), path=path.name, known_plugins={})
 
-    def at(names: Sequence[str]) -> list[Plugin]:
-        return [plugins[name] for name in names]
 
-    points: dict[str, Sequence[Plugin]] = {
-        "queueSort": at(["PrioritySort"]),
-        "preFilter": at(_FILTERS),
-        "filter": at(_FILTERS),
-        "preScore": at(scores),
-        "score": at(scores),
-    }
-    return Profile("default-scheduler", points, weights)
+def profile_of(family: str) -> tuple[Profile, frozenset[str]]:
+    """Make a family's profile; name the enabled plugins that there are none of yet."""
+    profiles, missing = make_profiles(configuration_of(family))
+    return profiles[0], frozenset(missing)

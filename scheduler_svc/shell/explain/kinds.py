@@ -1,0 +1,113 @@
+"""Which manifests say something about scheduling, and what they are decoded into."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.errors import InputError
+from scheduler_svc.core.objects import Node, Pod, PriorityClass
+from scheduler_svc.shell.object_views import WATCHED_KINDS
+
+NODE: Final = "Node"
+POD: Final = "Pod"
+PRIORITY_CLASS: Final = "PriorityClass"
+DEFAULT_NAMESPACE: Final = "default"
+
+_CLUSTER_SCOPED: Final = frozenset(
+    {
+        NODE,
+        PRIORITY_CLASS,
+        ObjectKind.NAMESPACE,
+        ObjectKind.PERSISTENT_VOLUME,
+        ObjectKind.STORAGE_CLASS,
+        ObjectKind.CSI_NODE,
+        ObjectKind.CSI_DRIVER,
+        ObjectKind.VOLUME_ATTACHMENT,
+        ObjectKind.RESOURCE_SLICE,
+        ObjectKind.DEVICE_CLASS,
+    }
+)
+
+Manifest = Mapping[str, Any]
+
+
+class KubernetesObject(msgspec.Struct, frozen=True):
+    """A decoded object; `content` is a struct of `core.objects` or of a watched kind."""
+
+    kind: str
+    namespace: str
+    name: str
+    content: Any
+
+
+def object_types() -> Mapping[tuple[str, str], type[Any]]:
+    """Give the struct of each apiVersion and kind that decisions depend on."""
+    types: dict[tuple[str, str], type[Any]] = {
+        ("v1", NODE): Node,
+        ("v1", POD): Pod,
+        ("scheduling.k8s.io/v1", PRIORITY_CLASS): PriorityClass,
+    }
+    for watched in WATCHED_KINDS:
+        resource = watched.resource
+        version = f"{resource.group}/{resource.version}" if resource.group else resource.version
+        types[version, watched.kind.value] = watched.object_type
+    return types
+
+
+_TYPES: Final = object_types()
+
+
+def decode_manifest(manifest: Manifest) -> KubernetesObject | None:
+    """Decode a manifest; None for a kind that no decision depends on.
+
+    As the API server does, it takes null for a field that is not given, and `default` for
+    the namespace. A missing uid becomes namespace/name, which is as unique.
+
+    Raises
+    ------
+    InputError
+        Where the object is not what its kind says; names the object and the field.
+    """
+    kind = manifest["kind"]
+    type_ = _TYPES.get((manifest["apiVersion"], kind))
+    if type_ is None:
+        return None
+    metadata = _metadata(manifest)
+    manifest = {**manifest, "metadata": metadata}
+    try:
+        content = _convert(manifest, type_)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{kind} {_label(metadata)}: {error}") from error
+    return KubernetesObject(kind, metadata["namespace"], metadata["name"], content)
+
+
+def _metadata(manifest: Manifest) -> dict[str, Any]:
+    kind, metadata = manifest["kind"], manifest.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not isinstance(metadata, Mapping) or not isinstance(name, str) or not name:
+        raise InputError(f"{kind}: metadata.name: a name is needed")
+    namespace = "" if kind in _CLUSTER_SCOPED else metadata.get("namespace") or DEFAULT_NAMESPACE
+    uid = metadata.get("uid") or f"{namespace}/{name}"
+    return {**metadata, "namespace": namespace, "uid": uid}
+
+
+def _convert(manifest: Manifest, type_: type[Any]) -> Any:
+    try:
+        return msgspec.convert(manifest, type_)
+    except msgspec.ValidationError:
+        return msgspec.convert(_without_nulls(manifest), type_)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _label(metadata: Manifest) -> str:
+    namespace, name = metadata["namespace"], metadata["name"]
+    return f"{namespace}/{name}" if namespace else str(name)

@@ -1,0 +1,80 @@
+"""A cluster at one moment, in the form the live scheduler keeps it."""
+
+from collections.abc import Iterable
+
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.errors import InputError
+from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.objects import PriorityClass
+from scheduler_svc.core.pods import PodInfo, PodInterner
+from scheduler_svc.shell.explain.kinds import (
+    NODE,
+    POD,
+    PRIORITY_CLASS,
+    KubernetesObject,
+    Manifest,
+    decode_manifest,
+)
+
+
+class Snapshot:
+    """Nodes, Pods and other objects; an object told again replaces its former version.
+
+    Attributes
+    ----------
+    cache
+        The Pods that take room on a Node, counted in `cache.cluster`.
+    pending
+        The Pods without a Node, by namespace/name, in the order they were told.
+    priority_classes
+        By name.
+    """
+
+    def __init__(self) -> None:
+        self.cache = Cache(Cluster())
+        self.pending: dict[str, PodInfo] = {}
+        self.priority_classes: dict[str, PriorityClass] = {}
+        self._interner = PodInterner()
+
+    @property
+    def cluster(self) -> Cluster:
+        """What plugins read."""
+        return self.cache.cluster
+
+    def add(self, object_: KubernetesObject) -> None:
+        """Take in an object. Raises `InputError`, naming it, for one that cannot be used."""
+        content = object_.content
+        try:
+            if object_.kind == POD:
+                self._add_pod(self._interner.intern(content))
+            elif object_.kind == NODE:
+                self.cache.set_node(NodeInfo.from_node(content))
+            elif object_.kind == PRIORITY_CLASS:
+                self.priority_classes[object_.name] = content
+            else:
+                self.cluster.objects[ObjectKind(object_.kind)].upsert(content)
+        except InputError as error:
+            where = f"{object_.namespace}/{object_.name}".removeprefix("/")
+            raise InputError(f"{object_.kind} {where}: {error}") from error
+
+    def _add_pod(self, pod: PodInfo) -> None:
+        self.pending.pop(pod.key, None)
+        if pod.is_finished:
+            self.cache.remove(pod.uid)
+        elif pod.node_name:
+            self.cache.upsert(pod)
+        else:
+            self.cache.remove(pod.uid)
+            self.pending[pod.key] = pod
+
+
+def snapshot_of(manifests: Iterable[Manifest]) -> Snapshot:
+    """Give the snapshot that manifests make; kinds without a part in decisions are left out."""
+    snapshot = Snapshot()
+    for manifest in manifests:
+        object_ = decode_manifest(manifest)
+        if object_ is not None:
+            snapshot.add(object_)
+    return snapshot
