@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.effects import (
     AttemptResult,
     Effect,
@@ -20,6 +22,7 @@ from scheduler_svc.core.events import (
     BindFailure,
     BindSucceeded,
     NodeUpserted,
+    ObjectUpserted,
     PermitDecided,
     PodDeleted,
     PodUpserted,
@@ -32,6 +35,8 @@ from scheduler_svc.core.framework.cluster_events import (
     EventResource,
 )
 from scheduler_svc.core.framework.interface import EnqueueExtensions, PreBindWork
+from scheduler_svc.core.objects import Namespace, ObjectMeta
+from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.status import SKIP, Code, Status
@@ -393,3 +398,45 @@ def test_the_next_deadline_is_the_earliest_of_all() -> None:
     assert scheduler.next_deadline() == 7
     assert bound_to(scheduler.handle(PreBindFinished("uid-b", "W1"), at(3))) == "n1"
     assert scheduler.next_deadline() == 20
+
+
+class Awaiting(PreBinding):
+    """PreBind whose work is done once others have done theirs."""
+
+    progress = WAIT
+
+    def pre_bind_progress(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
+        return self.progress
+
+
+def awaiting() -> tuple[Awaiting, Scheduler]:
+    plugin = named("W", Awaiting)([], PreBindWork("claim", 30))
+    scheduler = stage({"preBind": [plugin]})
+    decide(scheduler, make_pod_info())
+    return plugin, scheduler
+
+
+A_CHANGE = ObjectUpserted(ObjectKind.PERSISTENT_VOLUME_CLAIM, Namespace(ObjectMeta("x")))
+
+
+def test_a_pod_waits_for_what_others_do_to_objects() -> None:
+    plugin, scheduler = awaiting()
+    assert scheduler.handle(A_CHANGE, at(1)) == []
+    assert scheduler.handle(PreBindFinished("uid-a", "W"), at(2)) == []
+    assert scheduler.handle(A_CHANGE, at(3)) == []
+    plugin.progress = Status(Code.SUCCESS)
+    assert bound_to(scheduler.handle(A_CHANGE, at(4))) == "n1"
+
+
+def test_what_others_did_may_be_a_failure() -> None:
+    plugin, scheduler = awaiting()
+    plugin.progress = Status(Code.ERROR, ("claim is lost",))
+    effects = scheduler.handle(PreBindFinished("uid-a", "W"), at(2))
+    assert_error(effects, 'running PreBind plugin "W": claim is lost')
+
+
+def test_others_have_as_long_as_the_work() -> None:
+    _, scheduler = awaiting()
+    scheduler.handle(PreBindFinished("uid-a", "W"), at(2))
+    assert scheduler.next_deadline() == 30
+    assert_error(scheduler.expire(at(30)), 'running PreBind plugin "W": no outcome after 30s')

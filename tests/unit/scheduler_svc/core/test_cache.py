@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
+from scheduler_svc.core.affinity_objects import LabelRequirement
 from scheduler_svc.core.cache import Cache, describe
 from scheduler_svc.core.columns import CPU_ROW, PODS_ROW
 from scheduler_svc.core.errors import InvariantError
+from scheduler_svc.core.label_selectors import Selector
 from scheduler_svc.core.objects import ContainerPort
+from scheduler_svc.core.pod_counts import PodQuery, PodTerm
 from tests.builders import GPU, make_cache, make_node_info, make_pod_info
 
 
@@ -210,6 +213,76 @@ def count_one_assumed_too_many(cache: Cache) -> None:
 def test_validation_finds_what_is_wrong(spoil: Callable[[Cache], None], message: str) -> None:
     cache = make_cache([make_node_info("n")], [make_pod_info(node="n")])
     cache.validate()
+    spoil(cache)
+    with pytest.raises(InvariantError, match=message):
+        cache.validate()
+
+
+def test_speculation_leaves_no_trace() -> None:
+    cache = make_cache(
+        [make_node_info("n", cpu=4)], [make_pod_info("a", node="n", requests={"cpu": 1})]
+    )
+    columns, row = cache.columns, cache.columns.rows["n"]
+    position, present = columns.usage_log.position, cache.get("uid-a")
+    assert present is not None
+    with cache.speculation() as speculation:
+        speculation.remove(present, row)
+        speculation.add(make_pod_info("b", requests={"cpu": 3}), row)
+        speculation.add(make_pod_info("c", requests={"cpu": 2}), row)
+        assert columns.free[CPU_ROW, row] == -1000
+    assert columns.free[CPU_ROW, row] == 3000
+    assert columns.usage_log.position == position
+    cache.validate()
+
+
+def test_speculation_is_undone_when_it_fails() -> None:
+    cache = make_cache([make_node_info("n", cpu=4)])
+    row = cache.columns.rows["n"]
+
+    def fail() -> None:
+        with cache.speculation() as speculation:
+            speculation.add(make_pod_info("b", requests={"cpu": 3}), row)
+            raise InvariantError("on purpose")
+
+    with pytest.raises(InvariantError, match="on purpose"):
+        fail()
+    assert cache.columns.free[CPU_ROW, row] == 4000
+    cache.validate()
+
+
+def test_pods_are_found_by_their_node() -> None:
+    cache = make_cache([make_node_info("n"), make_node_info("m")])
+    n, m = cache.columns.rows["n"], cache.columns.rows["m"]
+    cache.upsert(make_pod_info("a", node="n"))
+    cache.assume(make_pod_info("b"), n)
+    assert [cached.pod.name for cached in cache.pods_on(n)] == ["a", "b"]
+    assert list(cache.pods_on(m)) == []
+    cache.upsert(make_pod_info("b", node="m"))
+    assert [cached.pod.name for cached in cache.pods_on(m)] == ["b"]
+    cache.remove("uid-a")
+    assert list(cache.pods_on(n)) == []
+    cache.validate()
+
+
+def test_a_pod_with_new_labels_is_of_another_kind() -> None:
+    cache = make_cache([make_node_info("n")], [make_pod_info("a", node="n", labels={"app": "old"})])
+    new = PodQuery((PodTerm(None, Selector((LabelRequirement("app", "In", ("new",)),))),))
+    counter = cache.cluster.pod_counts.counter(new)
+    assert counter.tally.total == 0
+    cache.upsert(make_pod_info("a", node="n", labels={"app": "new"}, version="2"))
+    assert counter.tally.total == 1
+    cache.validate()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda cache: cache.cluster.pod_counts.count(make_pod_info("x"), 0, 1), "counts of Pods"),
+        (lambda cache: cache._pods_by_row[0].clear(), "Pods of each Node"),
+    ],
+)
+def test_wrong_counts_are_found(spoil: Callable[[Cache], None], message: str) -> None:
+    cache = make_cache([make_node_info("n")], [make_pod_info("a", node="n")])
     spoil(cache)
     with pytest.raises(InvariantError, match=message):
         cache.validate()

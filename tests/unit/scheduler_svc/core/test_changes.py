@@ -46,3 +46,22 @@ def test_nothing_is_lost_or_repeated_over_many_changes() -> None:
             seen += rows
             position = log.position
     assert seen == list(range(99))
+
+
+def test_changes_that_were_undone_are_forgotten() -> None:
+    log = ChangeLog(capacity=4)
+    for row in range(3):
+        log.append(row)
+    log.rewind(2)
+    assert (log.position, since(log, 0)) == (2, [0, 1])
+    log.append(7)
+    assert since(log, 2) == [7]
+
+
+def test_rewinding_behind_what_is_remembered_loses_no_reader() -> None:
+    log = ChangeLog(capacity=4)
+    for row in range(7):
+        log.append(row)
+    log.rewind(1)
+    assert since(log, 1) is None
+    assert since(log, log.position) == []

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.effects import PatchPodCondition
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import (
@@ -12,6 +13,8 @@ from scheduler_svc.core.events import (
     BindSucceeded,
     NodeDeleted,
     NodeUpserted,
+    ObjectDeleted,
+    ObjectUpserted,
     PermitDecided,
     PodDeleted,
     PodUpserted,
@@ -26,7 +29,7 @@ from scheduler_svc.core.framework.cluster_events import (
 from scheduler_svc.core.framework.interface import EnqueueExtensions, PreBindWork
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.nodes import NodeInfo
-from scheduler_svc.core.objects import Taint
+from scheduler_svc.core.objects import Namespace, ObjectMeta, Taint
 from scheduler_svc.core.plugins.default_binder import DefaultBinder
 from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.plugins.scheduling_gates import SchedulingGates
@@ -251,3 +254,26 @@ def test_plugins_work_goes_on_while_others_are_decided() -> None:
     assert scheduler.statistics().binding_count == 2
     assert bound_to(scheduler.handle(PreBindFinished("uid-b", "W"), at(1))) == "n1"
     assert bound_to(scheduler.handle(PreBindFinished("uid-a", "W"), at(2))) == "n1"
+
+
+def test_objects_are_kept_and_their_changes_call_waiting_pods() -> None:
+    class Claims(Filtering, EnqueueExtensions):
+        def events_to_register(self) -> Sequence[EventRegistration]:
+            claim = EventResource.PERSISTENT_VOLUME_CLAIM
+            return [EventRegistration(ClusterEvent(claim, ActionType.ADD))]
+
+    no = Status(Code.UNSCHEDULABLE, ("no",))
+    scheduler = stage({"filter": [named("Claims", Claims)({"n1": no})]})
+    decide(scheduler, make_pod_info("a"))
+    claim = Namespace(ObjectMeta("data", namespace="default"))
+    kind = ObjectKind.PERSISTENT_VOLUME_CLAIM
+
+    assert scheduler.handle(ObjectUpserted(ObjectKind.NAMESPACE, claim), at(1)) == []
+    assert scheduler.queue.statistics().unschedulable_count == 1
+    assert scheduler.handle(ObjectUpserted(kind, claim), at(2)) == []
+    assert scheduler.queue.statistics().unschedulable_count == 0
+    assert scheduler.cluster.objects[kind].get("default", "data") is claim
+
+    assert scheduler.handle(ObjectDeleted(kind, "default/data"), at(3)) == []
+    assert scheduler.cluster.objects[kind].get("default", "data") is None
+    assert scheduler.handle(ObjectDeleted(kind, "default/data"), at(4)) == []

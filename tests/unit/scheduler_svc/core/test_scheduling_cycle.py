@@ -15,7 +15,7 @@ from scheduler_svc.core.effects import (
     RecordEvent,
     ReportAttempt,
 )
-from scheduler_svc.core.framework.interface import Plugin, PostFilterPlugin, PreFilterResult
+from scheduler_svc.core.framework.interface import Plugin, PostFilterPlugin, PreFilterResult, State
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
@@ -317,3 +317,13 @@ def test_plugins_are_timed_if_somebody_wants_to_know() -> None:
         ("Filter", "NodeResourcesFit"),
         ("Score", "S"),
     }
+
+
+def test_a_failure_while_filtering_ends_the_attempt() -> None:
+    class Failing(Filtering):
+        def failure(self, state: State) -> Status | None:
+            return Status(Code.ERROR, ("node n1: broken",))
+
+    effects = decide(stage({"filter": [named("F", Failing)()]}), make_pod_info())
+    condition = the(PatchPodCondition, effects)
+    assert (condition.reason, condition.message) == ("SchedulerError", "node n1: broken")

@@ -2,7 +2,12 @@
 
 import pytest
 
-from scheduler_svc.core.framework.cluster_changes import node_changes, pod_changes
+from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.framework.cluster_changes import (
+    node_changes,
+    object_change,
+    pod_changes,
+)
 from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from scheduler_svc.core.objects import ContainerImage, Taint, Toleration
 from tests.builders import GPU, NodeFields, PodFields, make_node_info, make_pod_info
@@ -86,3 +91,12 @@ def test_a_lower_request_of_any_resource_is_a_scale_down(
     changes = pod_changes(make_pod_info(**AMOUNTS), make_pod_info(requests=requests), POD)
     action = ActionType.UPDATE_POD_SCALE_DOWN if is_scale_down else ActionType.UPDATE
     assert list(changes) == [ClusterEvent(POD, action)]
+
+
+def test_changes_of_objects() -> None:
+    claim = EventResource.PERSISTENT_VOLUME_CLAIM
+    kind = ObjectKind.PERSISTENT_VOLUME_CLAIM
+    assert object_change(kind, None, "new") == ClusterEvent(claim, ActionType.ADD)
+    assert object_change(kind, "old", "new") == ClusterEvent(claim, ActionType.UPDATE)
+    assert object_change(kind, "old", None) == ClusterEvent(claim, ActionType.DELETE)
+    assert object_change(ObjectKind.NAMESPACE, None, "new") is None

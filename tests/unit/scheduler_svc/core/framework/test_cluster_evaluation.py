@@ -54,7 +54,8 @@ class Room(Filtering):
     filter_scope = Scope.USAGE
 
     def filter(self, state: State, nodes: NodeView) -> BoolArray | None:
-        return pod_counts(nodes) == 0
+        is_empty: BoolArray = pod_counts(nodes) == 0
+        return is_empty
 
 
 class Fairness(ClusterScorePlugin):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
+from scheduler_svc.core.framework.interface import Plugin, PreFilterResult, State
 from scheduler_svc.core.framework.prepared import PreparedClass, prepare
 from scheduler_svc.core.status import SKIP, Code, Status
 from tests.builders import make_cluster, make_node_info, make_pod_info, make_profile
@@ -122,3 +122,14 @@ def test_several_plugins_may_leave_no_node_together() -> None:
     assert prepared.rejection == Status(
         UNRESOLVABLE, ("node(s) didn't satisfy plugin(s) [A B] simultaneously",)
     )
+
+
+def test_a_failure_while_filtering_names_its_plugin() -> None:
+    class Failing(Filtering):
+        def failure(self, state: State) -> Status | None:
+            return Status(Code.ERROR, ("node a: broken",))
+
+    fine, failing = named("Fine", Filtering)(), named("Failing", Failing)()
+    assert run({"filter": [fine]}).failure() is None
+    failure = run({"filter": [fine, failing]}).failure()
+    assert failure == Status(Code.ERROR, ("node a: broken",), "Failing")

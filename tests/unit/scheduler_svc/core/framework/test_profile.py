@@ -1,6 +1,6 @@
 """Profiles: plugins at their points, and what makes a class of Pods."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import pytest
 
@@ -13,9 +13,10 @@ from scheduler_svc.core.plugins.node_name import NodeName
 from scheduler_svc.core.plugins.node_ports import NodePorts
 from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.plugins.scheduling_gates import SchedulingGates
+from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.registry import IN_TREE
 from tests.builders import make_pod_info, make_profile
-from tests.scripted_plugins import Permitting, Reserving, Scoring, named
+from tests.scripted_plugins import Filtering, Permitting, Reserving, Scoring, named
 
 
 def test_plugins_stand_in_order_at_their_points() -> None:
@@ -77,3 +78,23 @@ def test_a_class_is_the_shape_and_what_else_plugins_read() -> None:
     assert reading.class_key(one, nothing) == reading.class_key(another, nothing)
     assert reading.class_key(one, nothing) != reading.class_key(other, nothing)
     assert plain.class_key(one, nothing) != plain.class_key(urgent, nothing)
+
+
+def test_pods_whose_projections_differ_are_of_different_classes() -> None:
+    class ByLabel(Filtering):
+        def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
+            return dict(pod.labels).get("app")
+
+    profile, nothing = make_profile({"filter": [named("ByLabel", ByLabel)()]}), Cluster()
+    one, same = (
+        make_pod_info("a", labels={"app": "x", "n": "1"}),
+        make_pod_info(labels={"app": "x"}),
+    )
+    assert profile.class_key(one, nothing) == profile.class_key(same, nothing)
+    other = make_pod_info(labels={"app": "y"})
+    assert profile.class_key(one, nothing) != profile.class_key(other, nothing)
+
+
+def test_a_profile_knows_its_plugins() -> None:
+    profile = make_profile({"filter": [NodeName()], "preEnqueue": [SchedulingGates()]})
+    assert profile.plugin_names == {"NodeName", "SchedulingGates", "PrioritySort"}

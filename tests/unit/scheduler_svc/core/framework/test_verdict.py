@@ -2,10 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
+from scheduler_svc.core.columns import Int64Array, NodeView
+from scheduler_svc.core.framework.interface import (
+    ClusterScorePlugin,
+    Plugin,
+    PreFilterResult,
+    State,
+)
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.verdict import Verdict, judge
+from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.status import Code, Status
 from tests.builders import make_cluster, make_node_info, make_pod_info, make_profile
 from tests.scripted_plugins import Filtering, NormalizedScoring, PreFiltering, Scoring, named
@@ -77,3 +86,29 @@ def test_without_nodes_there_is_nothing_to_say() -> None:
     verdict = judge(prepare(make_profile({}), make_pod_info(), cluster), cluster.columns)
     assert len(verdict.rows) == 0
     assert verdict.diagnosis.fit_error() == "0/0 nodes are available:"
+
+
+def test_scores_of_the_cluster_are_shares_unless_they_are_left_out() -> None:
+    class Fixed(ClusterScorePlugin):
+        def score_feasible(
+            self, state: State, nodes: NodeView, feasible: BoolArray
+        ) -> Int64Array | None:
+            assert feasible.all()
+            return np.arange(nodes.count, dtype=np.int64)
+
+    class Silent(ClusterScorePlugin):
+        def score_feasible(
+            self, state: State, nodes: NodeView, feasible: BoolArray
+        ) -> Int64Array | None:
+            return None
+
+    verdict = verdict_of(
+        {
+            "filter": [named("F", Filtering)({"a": NO})],
+            "score": [named("Fixed", Fixed)(), named("Silent", Silent)()],
+        },
+        {"Fixed": 5},
+    )
+    assert {name: share.tolist() for name, share in verdict.shares.items()} == {"Fixed": [0, 5]}
+    assert verdict.totals.tolist() == [0, 5]
+    assert verdict.best_rows.tolist() == [2]
