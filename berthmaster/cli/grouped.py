@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from scheduler_svc.shell.config.durations import format_duration, parse_duration
+from kubeio.durations import format_duration, parse_duration
 
 HELP_GROUP: Final = "Help"
 

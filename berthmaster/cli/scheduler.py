@@ -14,10 +14,10 @@ from berthmaster.cli.grouped import GroupedCommand
 from berthmaster.cli.scheduler_flags import OPTIONS
 from kubeio.certificates import CertificateError
 from kubeio.login import KubeConfigError
+from kubeio.logs import LogFormat, configure_logging
 from kubeio.serving import ServingOptions
 from scheduler_svc.shell.app import ExitCode, ServingError, run_scheduler
 from scheduler_svc.shell.config import ConfigurationError, to_document
-from scheduler_svc.shell.logs import LogFormat, configure_logging
 from scheduler_svc.shell.options import (
     LeaderElectionOptions,
     SchedulerOptions,

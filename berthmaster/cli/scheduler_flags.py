@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from berthmaster.cli.grouped import Duration, GroupedOption, IpAddress, Verbosity
-from scheduler_svc.shell.logs import MAX_VERBOSITY, LogFormat
+from kubeio.logs import MAX_VERBOSITY, LogFormat
 from scheduler_svc.shell.options import DEFAULT_SCHEDULER_NAME
 
 CONFIGURATION: Final = "Configuration"

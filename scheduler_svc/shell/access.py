@@ -4,10 +4,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from kubeio.api_call_metrics import ApiCallMetrics
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.writes import WritePool
-from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
 from scheduler_svc.shell.rate_limit import LimitedWritePool, TokenBucket
 from scheduler_svc.shell.startup import StartPlan
 

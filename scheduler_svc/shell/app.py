@@ -22,6 +22,7 @@ from contextlib import AsyncExitStack
 from enum import IntEnum
 from typing import Final
 
+from kubeio.logs import fields
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.shell.access import Access, open_access
 from scheduler_svc.shell.assembly import Hooks, Identity, assemble
@@ -32,7 +33,6 @@ from scheduler_svc.shell.health import (
     add_watch_checks,
 )
 from scheduler_svc.shell.journal import log_hint_errors
-from scheduler_svc.shell.logs import fields
 from scheduler_svc.shell.startup import StartPlan, log_server_version, log_start
 
 BINDINGS_DRAIN_SECONDS: Final = 5.0

@@ -8,7 +8,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.process_collector import ProcessCollector
 
 from kubeio.access import KubeAuthorizer
+from kubeio.instruments import LoopCollector, MetricSource
+from kubeio.loop_lag import LoopLag
 from kubeio.serving import HttpsServer
+from kubeio.watch_metrics import WatchMetrics
 from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.access import Access
@@ -20,15 +23,11 @@ from scheduler_svc.shell.condition_patcher import ConditionPatcher
 from scheduler_svc.shell.event_recorder import EventRecorder
 from scheduler_svc.shell.executor import Executor
 from scheduler_svc.shell.inbox import Inbox
-from scheduler_svc.shell.instruments import LoopCollector
 from scheduler_svc.shell.lease import LeaseElection
 from scheduler_svc.shell.loop import SchedulingLoop
 from scheduler_svc.shell.metrics import (
     CoreMetrics,
-    LoopLag,
-    MetricSource,
     ProcessMetrics,
-    WatchMetrics,
     WriteMetrics,
 )
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
@@ -121,7 +120,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         attempts,
         plugins,
         CoreMetrics(scheduler),
-        WatchMetrics(reflectors),
+        WatchMetrics(reflectors.by_resource),
         WriteMetrics(writers.binder, writers.patcher, writers.recorder),
         access.calls,
         lag,

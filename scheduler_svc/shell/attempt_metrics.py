@@ -8,10 +8,10 @@ from typing import Final
 
 from prometheus_client import Metric
 
+from kubeio.instruments import Counter, Histogram, HistogramSeries
 from scheduler_svc.core.effects import AttemptResult, BindPod, ReportAttempt, ReportBound
 from scheduler_svc.core.events import BindFailure
 from scheduler_svc.shell import metric_table as table
-from scheduler_svc.shell.instruments import Counter, Histogram, HistogramSeries
 
 _MOST_ATTEMPTS: Final = 15
 

@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from typing import Final
 
-from scheduler_svc.shell.logs import fields
+from kubeio.logs import fields
 
 INTERVAL_SECONDS: Final = 60.0
 

@@ -8,13 +8,13 @@ import asyncio
 import logging
 from typing import Final
 
+from kubeio.logs import V2, V3, fields
 from scheduler_svc.core.effects import AttemptResult, BindPod, ReportAttempt, ReportBound
 from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT
 from scheduler_svc.core.queue.hints import QueueingHints
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.clock import read_monotonic_seconds
-from scheduler_svc.shell.logs import V2, V3, fields
 
 _HINTS_LOG_SECONDS: Final = 10.0
 

@@ -21,6 +21,7 @@ from kubeio.decoding import Query
 from kubeio.errors import KubeError, NotFoundError
 from kubeio.lease import LEASES, LeaseClient, LeaseConflict, LeaseObject
 from kubeio.lease import LeaseRecord as ApiLeaseRecord
+from kubeio.logs import fields
 from kubeio.reflector import Reflector
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.leaderelection import (
@@ -34,7 +35,6 @@ from scheduler_svc.core.leaderelection import (
     Wait,
 )
 from scheduler_svc.shell.clock import read_now
-from scheduler_svc.shell.logs import fields
 
 Call = GetLease | CreateLease | UpdateLease
 

@@ -1,58 +1,26 @@
 """What a scrape shows, computed from who knows it at that moment."""
 
-import asyncio
 import platform
-import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from prometheus_client import Metric
 
-from kubeio.reflector import Reflector
+from kubeio import metric_table as shared
+from kubeio.instruments import (
+    Counter,
+    LabelValues,
+    counter,
+    gauge,
+)
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell import metric_table as table
 from scheduler_svc.shell.binder import Binder
 from scheduler_svc.shell.condition_patcher import ConditionPatcher
 from scheduler_svc.shell.event_recorder import EventRecorder
-from scheduler_svc.shell.instruments import (
-    Counter,
-    Histogram,
-    LabelValues,
-    counter,
-    gauge,
-)
 from scheduler_svc.shell.lease import LeaseElection
-from scheduler_svc.shell.reflectors import Reflectors
-
-LAG_PROBE_SECONDS: Final = 0.1
 
 _NO_LABELS: Final[LabelValues] = ()
-
-
-class MetricSource(Protocol):
-    """Gives metrics when they are asked for, in the event loop."""
-
-    def collect(self) -> list[Metric]:
-        """Give all families as they are now."""
-
-
-class LoopLag:
-    """Measures how late timers fire: how long the longest piece of work held the loop."""
-
-    def __init__(self) -> None:
-        self._histogram = Histogram(table.LOOP_LAG_SECONDS)
-        self._series = self._histogram.series()
-
-    async def run(self) -> None:
-        """Probe until cancelled."""
-        while True:
-            due = time.monotonic() + LAG_PROBE_SECONDS
-            await asyncio.sleep(LAG_PROBE_SECONDS)
-            self._series.observe(max(time.monotonic() - due, 0.0))
-
-    def collect(self) -> list[Metric]:
-        """Give the histogram."""
-        return [self._histogram.collect()]
 
 
 class CoreMetrics:
@@ -97,45 +65,6 @@ class CoreMetrics:
         ]
 
 
-class WatchMetrics:
-    """The age and the history of each view of the cluster."""
-
-    def __init__(self, reflectors: Reflectors) -> None:
-        self._reflectors = reflectors
-
-    def collect(self) -> list[Metric]:
-        """Give the families."""
-        reflectors = self._reflectors.by_resource
-        statistics = {name: r.statistics for name, r in reflectors.items()}
-
-        def by_resource(value: Callable[[Reflector[Any]], float | None]) -> Any:
-            found = ((name, value(reflector)) for name, reflector in reflectors.items())
-            return [((name,), number) for name, number in found if number is not None]
-
-        return [
-            gauge(table.WATCHED_OBJECTS, by_resource(lambda r: r.statistics.object_count)),
-            gauge(table.WATCH_BYTE_AGE, by_resource(lambda r: r.last_byte_age_seconds())),
-            gauge(table.WATCH_EVENT_AGE, by_resource(lambda r: r.last_event_age_seconds())),
-            counter(table.WATCH_EVENTS, by_resource(lambda r: r.statistics.event_count)),
-            counter(
-                table.LISTS,
-                [((name, why), n) for name, s in statistics.items() for why, n in s.lists.items()],
-            ),
-            counter(
-                table.ENDINGS,
-                [
-                    ((name, why), n)
-                    for name, s in statistics.items()
-                    for why, n in s.endings.items()
-                ],
-            ),
-            counter(
-                table.DECODE_FAILURES, by_resource(lambda r: r.statistics.decode_failure_count)
-            ),
-            gauge(table.UNDECODABLE, by_resource(lambda r: r.statistics.undecodable_count)),
-        ]
-
-
 class WriteMetrics:
     """Bindings, events and conditions on their way to the API server."""
 
@@ -174,7 +103,7 @@ class ProcessMetrics:
 
     def collect(self) -> list[Metric]:
         """Give the families; without an election nobody is master of a Lease."""
-        build = gauge(table.BUILD, [((self._version, platform.python_version()), 1)])
+        build = gauge(shared.BUILD, [((self._version, platform.python_version()), 1)])
         if self._election is None:
             return [build]
         leads = [((self._election.name,), float(self._election.is_leader))]

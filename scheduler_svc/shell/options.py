@@ -4,10 +4,10 @@ from typing import Final
 
 import msgspec
 
+from kubeio.logs import LogFormat
 from kubeio.serving import ServingOptions
 from scheduler_svc.shell.config import Configuration
 from scheduler_svc.shell.config.schema import LeaderElection
-from scheduler_svc.shell.logs import LogFormat
 
 DEFAULT_SCHEDULER_NAME: Final = "berthmaster"
 

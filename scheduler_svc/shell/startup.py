@@ -9,6 +9,7 @@ import msgspec
 
 from kubeio.client import KubeClient
 from kubeio.errors import KubeError
+from kubeio.logs import fields
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.shell.config import (
     LEASE_NAME,
@@ -22,7 +23,6 @@ from scheduler_svc.shell.config import (
     rename_for_live,
     to_document,
 )
-from scheduler_svc.shell.logs import fields
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.profiles import make_profiles
 

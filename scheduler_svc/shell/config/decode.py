@@ -20,6 +20,7 @@ from typing import Final, TypeVar
 import msgspec
 import msgspec.inspect as mi
 
+from kubeio.durations import parse_duration
 from scheduler_svc.shell.config import meaning
 from scheduler_svc.shell.config.document import (
     MappingNode,
@@ -30,7 +31,6 @@ from scheduler_svc.shell.config.document import (
     is_null,
     to_plain,
 )
-from scheduler_svc.shell.config.durations import parse_duration
 from scheduler_svc.shell.config.formats import DURATION, HIDDEN
 from scheduler_svc.shell.config.mistakes import (
     ConfigurationError,

@@ -10,9 +10,9 @@ from typing import Any, Final
 import msgspec
 import msgspec.inspect as mi
 
+from kubeio.durations import format_duration
 from scheduler_svc.shell.config.arguments import ArgumentsStruct
 from scheduler_svc.shell.config.configuration import Configuration, Profile, RawArguments
-from scheduler_svc.shell.config.durations import format_duration
 from scheduler_svc.shell.config.formats import DURATION, HIDDEN
 from scheduler_svc.shell.config.schema import API_VERSION, KIND
 

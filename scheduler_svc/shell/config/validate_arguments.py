@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Final
 
+from kubeio.durations import format_duration
 from scheduler_svc.core.objects import NodeSelectorTerm, Requirement
 from scheduler_svc.shell.config.arguments import (
     DefaultConstraint,
@@ -28,7 +29,6 @@ from scheduler_svc.shell.config.arguments import (
     VolumeBindingArgs,
 )
 from scheduler_svc.shell.config.document import Path
-from scheduler_svc.shell.config.durations import format_duration
 from scheduler_svc.shell.config.mistakes import MistakeLog
 from scheduler_svc.shell.config.names import label_key_faults, label_value_faults
 from scheduler_svc.shell.config.scoring_strategies import STRATEGIES

@@ -14,8 +14,8 @@ are upstream's.
 from collections.abc import Sequence
 from typing import Final
 
+from kubeio.durations import format_duration
 from scheduler_svc.shell.config.document import Path, render_path
-from scheduler_svc.shell.config.durations import format_duration
 from scheduler_svc.shell.config.mistakes import Mistake, MistakeLog
 from scheduler_svc.shell.config.names import extended_resource_faults
 from scheduler_svc.shell.config.schema import (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Metric
 
-from scheduler_svc.shell.instruments import LoopCollector
+from kubeio.instruments import LoopCollector
 
 
 class Samples:

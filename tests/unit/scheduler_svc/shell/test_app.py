@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from kubeio.api_call_metrics import ApiCallMetrics
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.login import Login
@@ -17,7 +18,6 @@ from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import Event, NodeUpserted
 from scheduler_svc.shell.access import Access
-from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
 from scheduler_svc.shell.app import ExitCode, SchedulerProcess, ServingError
 from scheduler_svc.shell.assembly import Identity
 from scheduler_svc.shell.options import SchedulerOptions

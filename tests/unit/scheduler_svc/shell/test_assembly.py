@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from kubeio.api_call_metrics import ApiCallMetrics
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.login import Login
@@ -11,7 +12,6 @@ from kubeio.serving import ServingOptions
 from kubeio.writes import WritePool
 from scheduler_svc.core.events import NodeDeleted, NodeUpserted, PodUpserted
 from scheduler_svc.shell.access import Access
-from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
 from scheduler_svc.shell.assembly import Hooks, Identity, Parts, assemble
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.startup import plan_start

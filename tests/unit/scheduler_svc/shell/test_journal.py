@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from kubeio.logs import verbosity_level
 from scheduler_svc.core.effects import AttemptResult
 from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.queue.hints import HintError, QueueingHints
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal, log_hint_errors
-from scheduler_svc.shell.logs import verbosity_level
 from tests.unit.scheduler_svc.shell.effects import bind_pod, report_attempt, report_bound
 from tests.unit.scheduler_svc.shell.registry import Samples
 

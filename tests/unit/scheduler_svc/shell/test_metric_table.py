@@ -4,8 +4,9 @@ from typing import Any, Final
 
 import pytest
 
+from kubeio import metric_table as shared
+from kubeio.instruments import Definition
 from scheduler_svc.shell import metric_table
-from scheduler_svc.shell.instruments import Definition
 
 RECORDED: Final = Path(__file__).parents[3] / "data/metrics/kube-scheduler-1.36.3.jsonl"
 
@@ -17,7 +18,8 @@ def read_recorded() -> dict[str, dict[str, Any]]:
 
 
 def definitions() -> list[Definition]:
-    return [value for value in vars(metric_table).values() if isinstance(value, Definition)]
+    values = (*vars(metric_table).values(), *vars(shared).values())
+    return [value for value in values if isinstance(value, Definition)]
 
 
 UPSTREAMS = [d for d in definitions() if not d.name.startswith("berthmaster_")]

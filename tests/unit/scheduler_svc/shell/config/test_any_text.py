@@ -6,6 +6,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kubeio.durations import format_duration, parse_duration
 from scheduler_svc.shell.config import (
     ConfigurationError,
     fields_without_effect,
@@ -13,7 +14,6 @@ from scheduler_svc.shell.config import (
     to_document,
 )
 from scheduler_svc.shell.config.arguments import ARGUMENT_TYPES
-from scheduler_svc.shell.config.durations import format_duration, parse_duration
 from scheduler_svc.shell.config.extension_points import ExtensionPoint
 from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
 from scheduler_svc.shell.config.schema import API_VERSION, KIND, KubeSchedulerConfiguration

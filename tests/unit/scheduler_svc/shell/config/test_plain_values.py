@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_svc.shell.config.durations import format_duration, parse_duration
+from kubeio.durations import format_duration, parse_duration
 from scheduler_svc.shell.config.scalars import resolve_plain
 from tests.unit.scheduler_svc.shell.config.recorded import values_of
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scheduler_svc.shell.logs import V2, V3, LogFormat, configure_logging, fields, verbosity_level
+from kubeio.logs import V2, V3, LogFormat, configure_logging, fields, verbosity_level
 
 MOMENT = 1_795_987_132.123  # 2026-11-29T21:18:52.123Z
 

@@ -1,4 +1,4 @@
-from scheduler_svc.shell.api_call_metrics import ApiCallMetrics
+from kubeio.api_call_metrics import ApiCallMetrics
 from tests.unit.scheduler_svc.shell.registry import Samples
 
 HOST = "10.0.0.1:6443"

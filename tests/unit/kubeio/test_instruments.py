@@ -4,7 +4,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.exposition import generate_latest
 
-from scheduler_svc.shell.instruments import (
+from kubeio.instruments import (
     Counter,
     Definition,
     Histogram,

@@ -4,8 +4,8 @@ from typing import Final
 
 from prometheus_client import Metric
 
-from scheduler_svc.shell import metric_table as table
-from scheduler_svc.shell.instruments import Counter, Histogram, HistogramSeries, counter
+from kubeio import metric_table as table
+from kubeio.instruments import Counter, Histogram, HistogramSeries, counter
 
 _WATCH: Final = "WATCH"
 _GET: Final = "GET"

@@ -3,13 +3,13 @@ import time
 
 import pytest
 
-from scheduler_svc.shell.metrics import LoopLag
+from kubeio.loop_lag import LoopLag
 from tests.faultproxy import wait_until
 from tests.unit.scheduler_svc.shell.registry import Samples
 
 
 async def test_work_that_holds_the_loop_shows_as_lag(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler_svc.shell.metrics.LAG_PROBE_SECONDS", 0.001)
+    monkeypatch.setattr("kubeio.loop_lag.LAG_PROBE_SECONDS", 0.001)
     lag = LoopLag()
     sample = Samples(lag.collect)
     probing = asyncio.create_task(lag.run())

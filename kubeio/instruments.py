@@ -11,7 +11,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from prometheus_client import Metric
@@ -146,6 +146,13 @@ def counter(definition: Definition, values: Iterable[tuple[LabelValues, float]])
     for labels, value in values:
         family.add_metric(labels, value)
     return family
+
+
+class MetricSource(Protocol):
+    """Gives metrics when they are asked for, in the event loop."""
+
+    def collect(self) -> list[Metric]:
+        """Give all families as they are now."""
 
 
 class LoopCollector(Collector):
