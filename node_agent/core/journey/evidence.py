@@ -1,0 +1,190 @@
+"""What one state of a Pod tells about its way: marks, init containers' runs, the decision.
+
+Each function looks at one state alone, so that states may come in any order, twice, or with
+gaps between them.
+
+Source: pkg/kubelet/status/generate.go, kubelet_pods.go (``convertStatusToAPIStatus``),
+pkg/kubelet/config/config.go, apimachinery registry rest/delete.go (``BeforeDelete``: a grace
+period that is shortened keeps the time of the first deletion), v1.36.3.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from node_agent.core.clock import NANOSECONDS
+from node_agent.core.journey.marks import MarkKind
+from node_agent.core.objects import ContainerStatus, Pod, PodSpec, PodStatus
+from node_agent.core.operations import annotation
+from node_agent.core.timestamps import unix_nanoseconds
+
+DECIDED_AT: Final = "berthmaster.dev/decided-at"
+QUEUE_WAIT: Final = "berthmaster.dev/queue-wait"
+ATTEMPT: Final = "berthmaster.dev/attempt"
+DECISION_ID: Final = "berthmaster.dev/decision-id"
+"""The scheduler's annotations, as `kubeio.decision_annotations` writes them (a core imports
+no other package; a test holds the two equal)."""
+
+TERMINAL_PHASES: Final = frozenset(("Succeeded", "Failed"))
+MOST_INIT_RUNS: Final = 32
+"""Runs of init containers that are kept for a Pod; one that fails for ever has no bound."""
+
+_CONDITIONS: Final = {
+    "PodReadyToStartContainers": (MarkKind.SANDBOX_READY_KUBELET, MarkKind.SANDBOX_READY_WATCH),
+    "Initialized": (MarkKind.INITIALIZED_KUBELET, MarkKind.INITIALIZED_WATCH),
+    "Ready": (MarkKind.READY_KUBELET, MarkKind.READY_WATCH),
+}
+
+
+class InitRun(msgspec.Struct, frozen=True, gc=False, order=True):
+    """One run of an init container that ended; Unix nanoseconds of whole seconds."""
+
+    started_nanoseconds: int
+    finished_nanoseconds: int
+    container: str
+
+
+def pod_marks(pod: Pod, received_nanoseconds: int | None) -> dict[MarkKind, int]:
+    """Read all marks of a state.
+
+    Parameters
+    ----------
+    received_nanoseconds
+        When the agent heard of this state; None where it does not tell when the state came
+        about: the Pod was there before the agent was, or this is not from the watch.
+    """
+    marks = _bound_marks(pod)
+    marks.update(_condition_marks(pod, received_nanoseconds))
+    marks.update(_container_marks(pod, received_nanoseconds))
+    marks.update(_deletion_marks(pod, received_nanoseconds))
+    if received_nanoseconds is not None:
+        marks[MarkKind.AGENT_SEEN] = received_nanoseconds
+    return marks
+
+
+def _bound_marks(pod: Pod) -> dict[MarkKind, int]:
+    """Read what the API server and the scheduler wrote, and when the kubelet took the Pod."""
+    times = {
+        MarkKind.CREATED_API: unix_nanoseconds(pod.metadata.creation_timestamp),
+        MarkKind.SYNC_STARTED_KUBELET: unix_nanoseconds(pod.status.start_time),
+        MarkKind.DECIDED_SCHEDULER: _number(annotation(pod, DECIDED_AT)),
+        MarkKind.BOUND_API: _condition_time(pod.status, "PodScheduled"),
+    }
+    decided, wait = times[MarkKind.DECIDED_SCHEDULER], _number(annotation(pod, QUEUE_WAIT))
+    if decided is not None and wait is not None:
+        times[MarkKind.QUEUED_SCHEDULER] = decided - wait
+    return {kind: at for kind, at in times.items() if at is not None}
+
+
+def _condition_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
+    """Read the conditions that the kubelet sets, and that they hold by now."""
+    marks = {}
+    for name, (kind, watch_kind) in _CONDITIONS.items():
+        if name == "Initialized" and not init_container_names(pod.spec):
+            continue
+        at = _condition_time(pod.status, name)
+        if at is None:
+            continue
+        marks[kind] = at
+        if received is not None:
+            marks[watch_kind] = received
+    return marks
+
+
+def _condition_time(status: PodStatus, name: str) -> int | None:
+    for condition in status.conditions:
+        if condition.type == name and condition.status == "True":
+            return unix_nanoseconds(condition.last_transition_time)
+    return None
+
+
+def _container_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
+    statuses = pod.status.container_statuses
+    if not statuses or len(statuses) < len(pod.spec.containers):
+        return {}
+    marks = {}
+    starts = [start_nanoseconds(status) for status in statuses]
+    if all(start is not None for start in starts):
+        marks[MarkKind.STARTED_KUBELET] = max(start for start in starts if start is not None)
+        if received is not None:
+            marks[MarkKind.STARTED_WATCH] = received
+    ends = [_finish_nanoseconds(status) for status in statuses]
+    is_over = pod.status.phase in TERMINAL_PHASES or pod.metadata.deletion_timestamp is not None
+    if is_over and all(end is not None for end in ends):
+        marks[MarkKind.FINISHED_KUBELET] = max(end for end in ends if end is not None)
+        if received is not None:
+            marks[MarkKind.FINISHED_WATCH] = received
+    return marks
+
+
+def start_nanoseconds(status: ContainerStatus) -> int | None:
+    """Give a container's first start that its status still tells of; None if it has none."""
+    times = []
+    for state in (status.last_state, status.state):
+        if state.terminated is not None:
+            times.append(unix_nanoseconds(state.terminated.started_at))
+        if state.running is not None:
+            times.append(unix_nanoseconds(state.running.started_at))
+    # The kubelet writes the year 1 (or 1970) where the runtime gave no time.
+    return min((time for time in times if time is not None and time > 0), default=None)
+
+
+def _finish_nanoseconds(status: ContainerStatus) -> int | None:
+    terminated = status.state.terminated
+    return None if terminated is None else unix_nanoseconds(terminated.finished_at)
+
+
+def _deletion_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
+    """Tell when deletion was asked for: the deadline less the grace period."""
+    deadline = unix_nanoseconds(pod.metadata.deletion_timestamp)
+    if deadline is None:
+        return {}
+    grace_seconds = pod.metadata.deletion_grace_period_seconds or 0
+    marks = {MarkKind.DELETED_API: deadline - grace_seconds * NANOSECONDS}
+    if received is not None:
+        marks[MarkKind.DELETED_WATCH] = received
+    return marks
+
+
+def init_container_names(spec: PodSpec) -> tuple[str, ...]:
+    """Name the init containers that must end; sidecars, which don't, are left out."""
+    return tuple(c.name for c in spec.init_containers if c.restart_policy != "Always")
+
+
+def init_runs(pod: Pod) -> Iterator[InitRun]:
+    """Give the runs of init containers that have ended, as far as the status tells of them."""
+    names = frozenset(init_container_names(pod.spec))
+    for status in pod.status.init_container_statuses:
+        if status.name not in names:
+            continue
+        for state in (status.last_state, status.state):
+            ended = state.terminated
+            if ended is None:
+                continue
+            started = unix_nanoseconds(ended.started_at)
+            finished = unix_nanoseconds(ended.finished_at)
+            if started is not None and finished is not None and started <= finished:
+                yield InitRun(started, finished, status.name)
+
+
+def union_nanoseconds(runs: Iterable[InitRun]) -> int:
+    """Give how long at least one of the runs was going on."""
+    total, covered_until = 0, 0
+    for run in sorted(runs):
+        begin = max(run.started_nanoseconds, covered_until)
+        total += max(run.finished_nanoseconds - begin, 0)
+        covered_until = max(covered_until, run.finished_nanoseconds)
+    return total
+
+
+def attempt(pod: Pod) -> int | None:
+    """Give the number of the scheduling attempt that succeeded; None if nobody wrote it."""
+    return _number(annotation(pod, ATTEMPT))
+
+
+def _number(text: str | None) -> int | None:
+    """Read a number of at most 20 digits; None for anything else: anybody may annotate a Pod."""
+    if text is None or len(text) > 20 or not (text.isascii() and text.isdecimal()):
+        return None
+    return int(text)
