@@ -5,7 +5,6 @@ Source: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go, v1.36.3.
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
@@ -28,49 +27,22 @@ from scheduler_svc.core.framework.interface import (
     Scope,
 )
 from scheduler_svc.core.framework.normalize import normalize_default
-from scheduler_svc.core.labels import NODE_NAME_FIELD, BoolArray, matches_field, matches_term
+from scheduler_svc.core.labels import NODE_NAME_FIELD, BoolArray
 from scheduler_svc.core.nodes import NodeInfo
-from scheduler_svc.core.objects import (
-    NodeAffinity as NodeAffinityRules,
-)
-from scheduler_svc.core.objects import (
-    NodeSelectorTerm,
-    PreferredSchedulingTerm,
-    Requirement,
-)
+from scheduler_svc.core.objects import NodeAffinity as NodeAffinityRules
+from scheduler_svc.core.objects import PreferredSchedulingTerm
 from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.required_affinity import (
+    RequiredAffinity,
+    Terms,
+    required_affinity,
+    term_mask,
+)
 from scheduler_svc.core.status import SKIP, SUCCESS, Code, Status
 
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 REASON_CONFLICT = "pod affinity terms conflict"
-
-_Terms = tuple[NodeSelectorTerm, ...]
-
-
-class RequiredAffinity(msgspec.Struct, frozen=True):
-    """A nodeSelector, all of which must hold, and terms of which one must; None: not given."""
-
-    selector: tuple[Requirement, ...]
-    terms: _Terms | None
-
-    def matches(self, labels: dict[str, str], node_name: str) -> bool:
-        """Whether one Node satisfies both."""
-        if not all(labels.get(r.key) == r.values[0] for r in self.selector):
-            return False
-        return self.terms is None or any(matches_term(t, labels, node_name) for t in self.terms)
-
-    def mask(self, nodes: NodeView) -> BoolArray:
-        """Give bool `(K,)`: which Nodes of the view satisfy both. O(requirements x K)."""
-        mask = np.ones(nodes.count, dtype=np.bool_)
-        for requirement in self.selector:
-            mask &= nodes.columns.label_column(requirement.key).match(requirement, nodes.rows)
-        if self.terms is not None:
-            any_term = np.zeros(nodes.count, dtype=np.bool_)
-            for term in self.terms:
-                any_term |= _term_mask(term, nodes)
-            mask &= any_term
-        return mask
 
 
 class NodeAffinity(
@@ -93,8 +65,8 @@ class NodeAffinity(
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Skip without any demand; find the only Nodes that metadata.name terms allow."""
         del cluster
-        required = required_affinity(pod)
-        if not required.selector and required.terms is None and self._added_terms is None:
+        required = required_affinity(pod.shape)
+        if not required.is_given and self._added_terms is None:
             return PreFilterResult(SKIP)
         names = _node_names(required.terms)
         if names is not None and not names:
@@ -134,7 +106,7 @@ class NodeAffinity(
         total = np.zeros(nodes.count, dtype=np.int64)
         for term in state:
             if term.weight != 0:
-                total += term.weight * _term_mask(term.preference, nodes)
+                total += term.weight * term_mask(term.preference, nodes)
         return total
 
     def normalize(self, raw: Int64Array, lowest: int, highest: int) -> Int64Array:
@@ -150,47 +122,13 @@ class NodeAffinity(
     def _node_came_to_match(
         self, pod: PodInfo, old: NodeInfo | None, new: NodeInfo
     ) -> QueueingHint:
-        demands = [required_affinity(pod), RequiredAffinity((), self._added_terms)]
+        demands = [required_affinity(pod.shape), RequiredAffinity((), self._added_terms)]
         matches = all(demand.matches(new.labels, new.name) for demand in demands)
         matched = old is not None and all(d.matches(old.labels, old.name) for d in demands)
         return QueueingHint.QUEUE if matches and not matched else QueueingHint.SKIP
 
 
-def required_affinity(pod: PodInfo) -> RequiredAffinity:
-    """Give what the Pod itself demands of a Node."""
-    shape = pod.shape
-    rules = shape.affinity.node_affinity if shape.affinity else None
-    required = rules.required if rules else None
-    return RequiredAffinity(
-        selector=tuple(
-            Requirement(key, "In", (value,)) for key, value in shape.node_selector or ()
-        ),
-        terms=required.node_selector_terms if required else None,
-    )
-
-
-def _term_mask(term: NodeSelectorTerm, nodes: NodeView) -> BoolArray:
-    if not term.match_expressions and not term.match_fields:
-        return np.zeros(nodes.count, dtype=np.bool_)
-    mask = np.ones(nodes.count, dtype=np.bool_)
-    for requirement in term.match_expressions:
-        mask &= nodes.columns.label_column(requirement.key).match(requirement, nodes.rows)
-    for requirement in term.match_fields:
-        mask &= _field_mask(requirement, nodes)
-    return mask
-
-
-def _field_mask(requirement: Requirement, nodes: NodeView) -> BoolArray:
-    # All Nodes but the one named fare alike: judge that one and a name that cannot be.
-    mask = np.full(nodes.columns.capacity, matches_field(requirement, ""), dtype=np.bool_)
-    for name in requirement.values:
-        row = nodes.columns.rows.get(name)
-        if row is not None:
-            mask[row] = matches_field(requirement, name)
-    return mask[nodes.rows]
-
-
-def _node_names(terms: _Terms | None) -> frozenset[str] | None:
+def _node_names(terms: Terms | None) -> frozenset[str] | None:
     """Give the only names the terms allow; None where some term does not restrict the name."""
     if not terms:
         return None
