@@ -17,7 +17,6 @@ from scheduler_svc.core.framework.interface import (
     PermitPlugin,
     Plugin,
     PostBindPlugin,
-    PostFilterPlugin,
     PreBindPlugin,
     PreBindWork,
     PreFilterPlugin,
@@ -30,6 +29,11 @@ from scheduler_svc.core.framework.interface import (
     State,
 )
 from scheduler_svc.core.framework.normalize import normalize_default
+from scheduler_svc.core.framework.post_filter import (
+    FailedAttempt,
+    PostFilterPlugin,
+    PostFilterResult,
+)
 from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SUCCESS, Status
@@ -124,13 +128,13 @@ class NormalizedScoring(NormalizedScorePlugin):
 
 
 class PostFiltering(PostFilterPlugin):
-    """PostFilter with a fixed status."""
+    """PostFilter with a fixed result, or one of just a status."""
 
-    def __init__(self, status: Status) -> None:
-        self.status = status
+    def __init__(self, result: PostFilterResult | Status) -> None:
+        self.result = result if isinstance(result, PostFilterResult) else PostFilterResult(result)
 
-    def post_filter(self, pod: PodInfo, cluster: Cluster) -> Status:
-        return self.status
+    def post_filter(self, attempt: FailedAttempt) -> PostFilterResult:
+        return self.result
 
 
 class Reserving(ReservePlugin):

@@ -48,6 +48,7 @@ from scheduler_svc.core.framework.cluster_changes import (
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pod_events import PodEvents
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Gate, QueueStatistics, SchedulingQueue
@@ -104,12 +105,14 @@ class Scheduler:
         )
         pending: dict[str, PodInfo] = {}
         failures = FailureHandler(self.queue, pending)
+        nominator = Nominator(self.columns)
         self._bindings = BindingCycles(self.cache, self.queue, failures)
         self._cycles = {
             profile.scheduler_name: SchedulingCycle(
                 profile,
                 cache=self.cache,
                 queue=self.queue,
+                nominator=nominator,
                 bindings=self._bindings,
                 failures=failures,
                 seed=seed,

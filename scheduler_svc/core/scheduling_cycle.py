@@ -4,6 +4,8 @@ Source: pkg/scheduler/schedule_one.go (`scheduleOnePod`, `schedulingCycle`), v1.
 Differences: every Node is judged, and results outlive the cycle (`framework.evaluation`).
 """
 
+from zlib import crc32
+
 import numpy as np
 
 from scheduler_svc.core.binding_cycle import BindingCycle, BindingCycles
@@ -15,9 +17,16 @@ from scheduler_svc.core.framework.class_cache import ClassCache
 from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis, NodeGroup, diagnose
 from scheduler_svc.core.framework.evaluation import INFEASIBLE
+from scheduler_svc.core.framework.post_filter import (
+    FailedAttempt,
+    PostFilterResult,
+    run_post_filters,
+)
+from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.select import select_row
 from scheduler_svc.core.framework.stopwatch import Stopwatch
+from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
 from scheduler_svc.core.status import Code, Status
@@ -37,6 +46,7 @@ class SchedulingCycle:
         *,
         cache: Cache,
         queue: SchedulingQueue,
+        nominator: Nominator,
         bindings: BindingCycles,
         failures: FailureHandler,
         seed: int,
@@ -45,6 +55,7 @@ class SchedulingCycle:
         self._profile = profile
         self._cache = cache
         self._queue = queue
+        self._nominator = nominator
         self._bindings = bindings
         self._failures = failures
         self._seed = seed
@@ -93,26 +104,29 @@ class SchedulingCycle:
         if rejection is not None and rejection.code is Code.ERROR:
             return self._failures.fail(queued, rejection.message, now)
         diagnosis = diagnose(evaluation.prepared, self._cache.columns)
-        message = self._run_post_filter(queued.pod)
-        return self._failures.reject(
+        result = self._run_post_filter(queued, evaluation.prepared, diagnosis, now)
+        effects = self._failures.reject(
             queued,
-            diagnosis.fit_error(message),
+            diagnosis.fit_error(result.status.message),
             now,
             unschedulable_plugins=diagnosis.unschedulable_plugins,
             pending_plugins=diagnosis.pending_plugins,
         )
+        return [*result.effects, *effects]
 
-    def _run_post_filter(self, pod: PodInfo) -> str:
-        """Ask in order; success, a final no or an error ends it, other reasons add up."""
-        reasons: list[str] = []
-        for plugin in self._profile.post_filter:
-            status = plugin.post_filter(pod, self._cache.cluster)
-            if status.code is Code.SUCCESS:
-                return ""
-            reasons.extend(status.reasons)
-            if status.code is not Code.UNSCHEDULABLE:
-                break
-        return ", ".join(reasons)
+    def _run_post_filter(
+        self, queued: QueuedPodInfo, prepared: PreparedClass, diagnosis: Diagnosis, now: Now
+    ) -> PostFilterResult:
+        attempt = FailedAttempt(
+            pod=queued.pod,
+            prepared=prepared,
+            diagnosis=diagnosis,
+            cache=self._cache,
+            nominator=self._nominator,
+            now=now,
+            seed=crc32(f"{queued.pod.uid}/{queued.attempts}".encode(), self._seed),
+        )
+        return run_post_filters(self._profile.post_filter, attempt)
 
     def _assume(self, queued: QueuedPodInfo, row: int, now: Now) -> list[Effect]:
         pod, profile = queued.pod, self._profile

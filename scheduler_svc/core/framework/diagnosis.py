@@ -12,7 +12,7 @@ import numpy as np
 
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.columns import NodeColumns, NodeView
-from scheduler_svc.core.framework.prepared import PreparedClass
+from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.status import Code, Status
 
 NO_NODES_TEXT = "no nodes available to schedule pods"

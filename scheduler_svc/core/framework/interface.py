@@ -251,11 +251,3 @@ class PostBindPlugin(Plugin, ABC):
     @abstractmethod
     def post_bind(self, pod: PodInfo, node_name: str) -> None:
         """Take note; nothing can go wrong any more."""
-
-
-class PostFilterPlugin(Plugin, ABC):
-    """May make room for a Pod that fits nowhere."""
-
-    @abstractmethod
-    def post_filter(self, pod: PodInfo, cluster: Cluster) -> Status:
-        """Give success when room is being made, else the reason it is not."""

@@ -1,4 +1,4 @@
-"""A class of Pods made ready: PreFilter and PreScore have spoken, Skips are left out.
+"""How a class of Pods is made ready: PreFilter and PreScore speak, Skips are left out.
 
 Source: pkg/scheduler/framework/runtime/framework.go (`RunPreFilterPlugins`,
 `RunPreScorePlugins`), v1.36.3. Difference: PreScore is asked once for a class, not once
@@ -8,54 +8,16 @@ a cycle with the feasible Nodes.
 from typing import Final
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.framework.interface import (
-    ClusterScorePlugin,
-    FilterPlugin,
-    ScorePlugin,
-    State,
-)
+from scheduler_svc.core.framework.interface import State
+from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Code, Status
 
+__all__ = ["PreparedClass", "prepare"]
+
 _SKIPPED: Final = object()
-
-
-class PreparedClass:
-    """What remains to be asked for each Node.
-
-    `rejection` is set when PreFilter turned the class away. `node_names` are the only Nodes
-    possible, None for all; `node_names_status` is what all others get, and `restricting`
-    names the plugins that left them out.
-    """
-
-    __slots__ = (
-        "filters",
-        "node_names",
-        "node_names_status",
-        "pod",
-        "rejection",
-        "restricting",
-        "scores",
-    )
-
-    def __init__(self, pod: PodInfo) -> None:
-        self.pod = pod
-        self.filters: list[tuple[FilterPlugin, State]] = []
-        self.scores: list[tuple[ScorePlugin | ClusterScorePlugin, State, int]] = []
-        self.node_names: frozenset[str] | None = None
-        self.node_names_status: Status | None = None
-        self.restricting: tuple[str, ...] = ()
-        self.rejection: Status | None = None
-
-    def failure(self) -> Status | None:
-        """Give what went wrong while the Nodes were filtered: it ends the attempt."""
-        for plugin, state in self.filters:
-            status = plugin.failure(state)
-            if status is not None:
-                return Status(status.code, status.reasons, plugin.name)
-        return None
 
 
 def prepare(

@@ -15,7 +15,6 @@ from scheduler_svc.core.framework.interface import (
     PermitPlugin,
     Plugin,
     PostBindPlugin,
-    PostFilterPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
@@ -24,6 +23,7 @@ from scheduler_svc.core.framework.interface import (
     ReservePlugin,
     ScorePlugin,
 )
+from scheduler_svc.core.framework.post_filter import PostFilterPlugin
 from scheduler_svc.core.pods import PodInfo
 
 _P = TypeVar("_P", bound=Plugin)

@@ -5,7 +5,6 @@ from uuid import NAMESPACE_DNS, uuid5
 
 import pytest
 
-from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.effects import (
     AttemptResult,
     BindPod,
@@ -15,8 +14,12 @@ from scheduler_svc.core.effects import (
     RecordEvent,
     ReportAttempt,
 )
-from scheduler_svc.core.framework.interface import Plugin, PostFilterPlugin, PreFilterResult, State
-from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.framework.interface import Plugin, PreFilterResult, State
+from scheduler_svc.core.framework.post_filter import (
+    FailedAttempt,
+    PostFilterPlugin,
+    PostFilterResult,
+)
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.status import SUCCESS, Code, Status
@@ -173,19 +176,24 @@ def test_what_post_filter_says_is_added(statuses: list[Status], message: str) ->
     assert the(PatchPodCondition, effects).message == f"0/1 nodes are available: 1 no.{message}"
 
 
-def test_post_filter_sees_the_pod_and_the_nodes() -> None:
+def test_post_filter_sees_the_attempt() -> None:
     seen = []
 
     class Seeing(PostFilterPlugin):
         name = "Seeing"
 
-        def post_filter(self, pod: PodInfo, cluster: Cluster) -> Status:
-            seen.append((pod.name, list(cluster.columns.rows)))
-            return SUCCESS
+        def post_filter(self, attempt: FailedAttempt) -> PostFilterResult:
+            seen.append(attempt)
+            return PostFilterResult(SUCCESS)
 
     points: Points = {"filter": [named("F", Filtering)({"n1": NO})], "postFilter": [Seeing()]}
-    decide(stage(points), make_pod_info())
-    assert seen == [("a", ["n1"])]
+    decide(stage(points), make_pod_info(), 7)
+    [attempt] = seen
+    assert attempt.pod.name == "a"
+    assert attempt.now == at(7)
+    assert attempt.cache.columns.names == ["n1"]
+    assert [plugin.name for plugin, _ in attempt.prepared.filters] == ["F"]
+    assert attempt.diagnosis.fit_error() == "0/1 nodes are available: 1 no."
 
 
 def test_pre_filter_may_turn_the_pod_away() -> None:
