@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from scheduler_svc.shell.config.scalars import Scalar
+from kubeio.yaml_scalars import Scalar
 
 Path = tuple[str | int, ...]
 """The way to a value: keys of mappings and indices of lists, from the root."""

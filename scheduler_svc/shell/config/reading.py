@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 import yaml
 
+from kubeio.yaml_scalars import Scalar, resolve_plain
 from scheduler_svc.shell.config.document import (
     START,
     MappingNode,
@@ -29,7 +30,6 @@ from scheduler_svc.shell.config.mistakes import (
     Problem,
     render_value,
 )
-from scheduler_svc.shell.config.scalars import Scalar, resolve_plain
 
 MAX_FILE_BYTES: Final = 1024 * 1024
 """As much as a ConfigMap can hold."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubeio.durations import format_duration, parse_duration
-from scheduler_svc.shell.config.scalars import resolve_plain
+from kubeio.yaml_scalars import resolve_plain
 from tests.unit.scheduler_svc.shell.config.recorded import values_of
 
 DURATIONS = values_of("durations")

@@ -1,9 +1,9 @@
 """What a plain (unquoted) YAML scalar means to Kubernetes.
 
-kube-scheduler reads YAML through sigs.k8s.io/yaml, which resolves scalars by YAML 1.1
+Its components read YAML through sigs.k8s.io/yaml, which resolves scalars by YAML 1.1
 as go-yaml v2 does: `yes` and `on` are true, `010` is eight, `0x10` is sixteen. PyYAML's
 own resolver differs (it also knows base 60 and dates), so this module follows go-yaml's
-resolve.go. Dates stay text here: no field of the configuration is one.
+resolve.go. Dates stay text here: no field that is read here is one.
 """
 
 import math
