@@ -13,7 +13,7 @@ from scheduler_svc.core.affinity_objects import LabelRequirement, LabelSelector
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """Requirements that must all hold, in canonical order; none matches everything."""
+    """Requirements that must all hold, in canonical order, each once; none matches everything."""
 
     requirements: tuple[LabelRequirement, ...] = ()
 
@@ -43,8 +43,8 @@ def compile_selector(selector: LabelSelector | None) -> Selector | None:
 
 
 def _canonical(requirements: list[LabelRequirement]) -> Selector:
-    ordered = (LabelRequirement(r.key, r.operator, tuple(sorted(r.values))) for r in requirements)
-    return Selector(tuple(sorted(ordered, key=lambda r: (r.key, r.operator, r.values))))
+    distinct = {LabelRequirement(r.key, r.operator, tuple(sorted(r.values))) for r in requirements}
+    return Selector(tuple(sorted(distinct, key=lambda r: (r.key, r.operator, r.values))))
 
 
 def _is_met(requirement: LabelRequirement, labels: Mapping[str, str]) -> bool:
