@@ -16,6 +16,8 @@ ALLOWED_IMPORTS: Final = frozenset(
         "__future__",
         "abc",
         "bisect",
+        # CEL is a pure function of expression and device; it has no way to the outside.
+        "cel_expr_python",
         "collections",
         "contextlib",
         "dataclasses",
