@@ -76,28 +76,20 @@ class PodCause(msgspec.Struct, frozen=True, gc=False):
 
 
 class Divergences:
-    """Follows what differs; a `PodObserver`, for it must know since when each Pod is known.
+    """Follows what differs; a `PodObserver`, which is how it knows the agent's Pods.
 
     Parameters
     ----------
-    known
-        The agent's Pods, owned by somebody else.
     sources
         The agent's; what the kubelet has from others is not compared.
     limits
         How long things may differ.
     """
 
-    def __init__(
-        self,
-        known: KnownPods,
-        *,
-        sources: Iterable[Source],
-        limits: DivergenceLimits | None = None,
-    ) -> None:
-        self._known = known
+    def __init__(self, sources: Iterable[Source], limits: DivergenceLimits | None = None) -> None:
+        self._known = KnownPods()
         self._sources = frozenset(sources)
-        self._limits = limits or DivergenceLimits()
+        self.limits = limits or DivergenceLimits()
         self._known_since: dict[str, float] = {}
         self._followed: dict[tuple[DivergenceKind, str], Divergence] = {}
         self._causes: dict[str, PodCause] = {}
@@ -108,10 +100,12 @@ class Divergences:
         self._told_at: list[float] = []
 
     def pod_operation(self, operation: Operation, source: Source, pod: Pod, now: Now) -> None:
-        """Note since when a Pod is known."""
+        """Note a Pod's newest state, and since when it is known."""
         if operation is not Operation.REMOVE:
+            self._known.put(pod)
             self._known_since.setdefault(pod.metadata.uid, now.monotonic_seconds)
             return
+        self._known.remove(pod)
         uid = pod.metadata.uid
         self._known_since.pop(uid, None)
         self._causes.pop(uid, None)
@@ -150,9 +144,17 @@ class Divergences:
                 followed.comparison_count += 1
         self.judge(now)
 
-    def kubelet_failed(self, now: Now) -> None:
-        """Note that the kubelet did not answer; what was found before stays."""
-        self._is_reachable = False
+    def kubelet_failed(self, now: Now, *, is_reachable: bool) -> None:
+        """Note that the kubelet showed nothing; what was found before stays.
+
+        Parameters
+        ----------
+        is_reachable
+            Whether it answered all the same, if only that the agent may not ask.
+        """
+        self._is_reachable = is_reachable
+        if is_reachable:
+            self._view = None
         self.judge(now)
 
     def files_read(self, uid: str, times: FileTimes) -> None:
@@ -197,7 +199,7 @@ class Divergences:
         Each finding once it has lasted, then again at long intervals; all together only so
         many a minute. What is held back for that comes at a later call.
         """
-        seconds, limits = now.monotonic_seconds, self._limits
+        seconds, limits = now.monotonic_seconds, self.limits
         self._told_at = [at for at in self._told_at if seconds - at < 60]
         untold = []
         for divergence in self.confirmed():
@@ -213,7 +215,7 @@ class Divergences:
 
     def _is_old_enough(self, finding: Finding, view: KubeletView) -> bool:
         """Whether the kubelet, or the agent, has had time for the Pod."""
-        limits = self._limits
+        limits = self.limits
         if finding.kind in _MIRROR_KINDS:
             return self._kubelet_age(finding, view) >= limits.mirror
         if finding.kind is DivergenceKind.UNKNOWN_TO_AGENT:

@@ -29,6 +29,9 @@ class Phase(msgspec.Struct, frozen=True, gc=False):
     without: tuple[Step, ...] = ()
 
 
+WATCH_LAG: Final = "agent_watch_lag"
+"""From the kubelet's sight to the agent's: negative where the agent was first, which is well."""
+
 _BEFORE_CONTAINERS: Final = (Step.INITIALIZED, Step.SANDBOX_READY)
 
 PHASES: Final = (
@@ -38,6 +41,7 @@ PHASES: Final = (
     Phase("binding", (Step.DECIDED,), Step.BOUND),
     Phase("bound_to_kubelet_seen", (Step.BOUND,), Step.KUBELET_SEEN),
     Phase("decided_to_kubelet_seen", (Step.DECIDED,), Step.KUBELET_SEEN),
+    Phase(WATCH_LAG, (Step.KUBELET_SEEN,), Step.AGENT_SEEN),
     Phase("sync_start", (Step.KUBELET_SEEN,), Step.SYNC_STARTED),
     Phase("volumes", (Step.SYNC_STARTED,), Step.VOLUMES_MOUNTED),
     Phase("sandbox", (Step.VOLUMES_MOUNTED,), Step.SANDBOX_READY),

@@ -4,19 +4,18 @@ from node_agent.core.divergence.causes import Cause
 from node_agent.core.divergence.comparison import DivergenceKind
 from node_agent.core.divergence.divergences import DivergenceLimits, Divergences
 from node_agent.core.journey.journey import FileTimes
-from node_agent.core.known_pods import KnownPods
 from node_agent.core.objects import Pod
 from node_agent.core.operations import Operation, Source
-from tests.unit.node_agent.core.divergence.views import known_of, seen, static_pod, view_of
+from tests.unit.node_agent.core.divergence.views import seen, static_pod, view_of
 from tests.unit.node_agent.core.pods import at, make_mirror, make_pod, status
 
 STARTING = {"phase": "Pending", "startTime": "2026-06-01T12:00:02Z"}
 
 
-def followed(known: KnownPods, limits: DivergenceLimits | None = None) -> Divergences:
+def followed(*pods: Pod, limits: DivergenceLimits | None = None) -> Divergences:
     """Follow Pods that have been known since noon."""
-    divergences = Divergences(known, sources=Source, limits=limits)
-    for pod in known.pods():
+    divergences = Divergences(Source, limits)
+    for pod in pods:
         divergences.pod_operation(Operation.ADD, Source.API, pod, at(0))
     return divergences
 
@@ -30,7 +29,7 @@ def confirmed(divergences: Divergences) -> list[str]:
 
 
 def test_two_comparisons_in_a_row_confirm() -> None:
-    divergences = followed(known_of(make_pod("a")))
+    divergences = followed(make_pod("a"))
     read(divergences, 10)
     assert confirmed(divergences) == []
     read(divergences, 20)
@@ -44,7 +43,7 @@ def test_two_comparisons_in_a_row_confirm() -> None:
 
 
 def test_a_young_pod_is_given_time() -> None:
-    divergences = followed(known_of(make_pod("a")))
+    divergences = followed(make_pod("a"))
     read(divergences, 3)
     read(divergences, 4)
     assert confirmed(divergences) == []
@@ -55,7 +54,7 @@ def test_a_young_pod_is_given_time() -> None:
 
 def test_a_manifest_is_given_the_time_of_a_check() -> None:
     ours = static_pod(hash_="ours")
-    divergences = followed(known_of(ours))
+    divergences = followed(ours)
     for second in (10, 20, 29):
         read(divergences, second)
     assert confirmed(divergences) == []
@@ -65,7 +64,7 @@ def test_a_manifest_is_given_the_time_of_a_check() -> None:
 
 
 def test_what_the_agent_has_not_heard_of_yet() -> None:
-    divergences = followed(known_of())
+    divergences = followed()
     for second in (11, 14):
         read(divergences, second, seen("a", seen_seconds=10))
     assert confirmed(divergences) == []
@@ -75,7 +74,7 @@ def test_what_the_agent_has_not_heard_of_yet() -> None:
 
 
 def test_a_mirror_is_given_two_minutes() -> None:
-    divergences = followed(known_of(static_pod(hash_="ours")))
+    divergences = followed(static_pod(hash_="ours"))
     for second in (60, 119):
         read(divergences, second, static_pod())
     assert confirmed(divergences) == []
@@ -85,7 +84,7 @@ def test_a_mirror_is_given_two_minutes() -> None:
 
 
 def test_a_kubelet_that_does_not_say_when_it_saw_a_pod() -> None:
-    divergences = followed(known_of())
+    divergences = followed()
     stranger = make_pod("a", annotations={"kubernetes.io/config.source": "api"})
     for second in (1, 2):
         read(divergences, second, make_pod("b", uid="other"), stranger)
@@ -93,25 +92,34 @@ def test_a_kubelet_that_does_not_say_when_it_saw_a_pod() -> None:
 
 
 def test_an_orphan_mirror() -> None:
-    divergences = followed(known_of(make_mirror("etcd-n")))
+    divergences = followed(make_mirror("etcd-n"))
     for second in (1, 2):
         read(divergences, second)
     assert confirmed(divergences) == ["mirror_orphan"]
 
 
 def test_a_kubelet_that_does_not_answer_changes_no_finding() -> None:
-    divergences = followed(known_of(make_pod("a")))
+    divergences = followed(make_pod("a"))
     read(divergences, 10)
     read(divergences, 20)
-    divergences.kubelet_failed(at(30))
+    divergences.kubelet_failed(at(30), is_reachable=False)
     assert confirmed(divergences) == ["missing_in_kubelet"]
     cause = divergences.cause_of("uid-a")
     assert cause is not None
     assert cause.diagnosis.cause is Cause.KUBELET_UNREACHABLE
 
 
+def test_a_kubelet_that_may_not_be_asked_tells_nothing() -> None:
+    divergences = followed(make_pod("a"))
+    read(divergences, 10)
+    divergences.kubelet_failed(at(20), is_reachable=True)
+    cause = divergences.cause_of("uid-a")
+    assert cause is not None
+    assert cause.diagnosis.cause is Cause.KUBELET_SILENT
+
+
 def test_causes_keep_the_moment_they_began() -> None:
-    divergences = followed(known_of(make_pod("a"), make_pod("b", status=status("Succeeded"))))
+    divergences = followed(make_pod("a"), make_pod("b", status=status("Succeeded")))
     divergences.judge(at(1))
     cause = divergences.cause_of("uid-a")
     assert cause is not None
@@ -127,10 +135,8 @@ def test_causes_keep_the_moment_they_began() -> None:
 
 
 def test_a_kubelet_that_was_asked_before_the_pod_came_tells_nothing() -> None:
-    known = known_of()
-    divergences = followed(known)
+    divergences = followed()
     read(divergences, 10)
-    known.put(make_pod("a"))
     divergences.pod_operation(Operation.ADD, Source.API, make_pod("a"), at(11))
     divergences.judge(at(12))
     cause = divergences.cause_of("uid-a")
@@ -141,7 +147,7 @@ def test_a_kubelet_that_was_asked_before_the_pod_came_tells_nothing() -> None:
 def test_directories_and_events_count() -> None:
     spec = {"containers": [{"name": "c"}], "volumes": [{"name": "v", "emptyDir": {}}]}
     pods = [make_pod(name, spec=spec, status=STARTING) for name in "ab"]
-    divergences = followed(known_of(*pods))
+    divergences = followed(*pods)
     divergences.files_read("uid-a", FileTimes(data_directory=1, log_directory=2))
     divergences.events_read("uid-b", ["Scheduled", "FailedMount"])
     divergences.judge(at(5))
@@ -151,7 +157,7 @@ def test_directories_and_events_count() -> None:
 
 def test_a_static_pods_status_is_the_kubelets() -> None:
     ours = static_pod(hash_="ours", status={"phase": "Pending"})
-    divergences = followed(known_of(ours))
+    divergences = followed(ours)
     crashing = {
         "name": "c",
         "state": {"waiting": {"reason": "CrashLoopBackOff"}},
@@ -165,12 +171,10 @@ def test_a_static_pods_status_is_the_kubelets() -> None:
 
 
 def test_what_is_gone_is_forgotten() -> None:
-    known = known_of(make_pod("a"))
-    divergences = followed(known)
+    divergences = followed(make_pod("a"))
     divergences.judge(at(1))
     divergences.files_read("uid-a", FileTimes())
     divergences.events_read("uid-a", [])
-    known.remove(make_pod("a"))
     divergences.pod_operation(Operation.REMOVE, Source.API, make_pod("a"), at(2))
     divergences.pod_gone("uid-a", at(2))
     divergences.files_read("uid-a", FileTimes())
@@ -182,7 +186,7 @@ def test_what_is_gone_is_forgotten() -> None:
 
 
 def test_nothing_falls_due() -> None:
-    divergences = followed(known_of(make_pod("a")))
+    divergences = followed(make_pod("a"))
     divergences.pod_observed(make_pod("a"), at(1))
     divergences.source_listed(Source.API, at(1))
     divergences.expire(at(1))
@@ -190,7 +194,7 @@ def test_nothing_falls_due() -> None:
 
 
 def test_an_event_is_due_once_it_lasts_then_seldom() -> None:
-    divergences = followed(known_of(make_pod("a")))
+    divergences = followed(make_pod("a"))
     for second in (10, 60):
         read(divergences, second)
     assert divergences.take_untold(at(69)) == []
@@ -203,7 +207,7 @@ def test_an_event_is_due_once_it_lasts_then_seldom() -> None:
 
 def test_only_so_many_events_a_minute() -> None:
     pods = [make_pod(f"p{number}") for number in range(5)]
-    divergences = followed(known_of(*pods), DivergenceLimits(tell_per_minute=2))
+    divergences = followed(*pods, limits=DivergenceLimits(tell_per_minute=2))
     for second in (10, 70):
         read(divergences, second)
     assert [d.finding.name for d in divergences.take_untold(at(80))] == ["p0", "p1"]
