@@ -45,6 +45,8 @@ _FIXED: Final = {
     MEMORY: MEMORY_ROW,
     EPHEMERAL_STORAGE: EPHEMERAL_STORAGE_ROW,
 }
+# 2^53 / 100: beyond that a hundredfold amount is not exact in float64.
+FLOAT_LIMIT: Final = 90_071_992_547_409
 _FIRST_CAPACITY: Final = 64
 _FIXED_COUNT: Final = 7
 # Distinct requests; all are forgotten beyond that.
@@ -55,7 +57,8 @@ class NodeColumns:
     """The state of all Nodes, by row.
 
     Plugins read and never write: `live` and `unschedulable` bool `(N,)`; `allocatable` and
-    `free` int64 `(R, N)`; `divisors` float64 `(R, N)`, the allocatable amounts with 1 for 0;
+    `free` int64 `(R, N)`; `room` and `divisors` float64 `(R, N)`: the free amounts, and the
+    allocatable ones with 1 for 0, of use while `is_exact_in_float`;
     `taint_codes` int32 `(N,)`, indices into `taint_sets`. N is the capacity: rows beyond the
     known Nodes are not live. `largest_amount` is the most that any Node ever offered.
     """
@@ -75,6 +78,7 @@ class NodeColumns:
         self.taint_codes: Int32Array = np.zeros(_FIRST_CAPACITY, dtype=np.int32)
         self.allocatable: Int64Array = np.zeros((_FIXED_COUNT, _FIRST_CAPACITY), dtype=np.int64)
         self.free: Int64Array = np.zeros((_FIXED_COUNT, _FIRST_CAPACITY), dtype=np.int64)
+        self.room: Float64Array = np.zeros((_FIXED_COUNT, _FIRST_CAPACITY))
         self.divisors: Float64Array = np.ones((_FIXED_COUNT, _FIRST_CAPACITY))
         self.largest_amount = 0
         self._offering_counts = [0] * _FIXED_COUNT
@@ -95,6 +99,14 @@ class NodeColumns:
         return len(self.live)
 
     @property
+    def is_exact_in_float(self) -> bool:
+        """Whether a hundred times any allocatable amount is a whole number in float64, too.
+
+        What is requested may be more: it rounds to something that is still too much.
+        """
+        return self.largest_amount < FLOAT_LIMIT
+
+    @property
     def resource_names(self) -> tuple[str, ...]:
         """The names of the resources; a longer tuple than before means that rows were added."""
         return tuple(self._resource_rows)
@@ -110,6 +122,7 @@ class NodeColumns:
             blank = np.zeros((1, self.capacity), dtype=np.int64)
             self.allocatable = np.concatenate([self.allocatable, blank])
             self.free = np.concatenate([self.free, blank])
+            self.room = np.concatenate([self.room, np.zeros((1, self.capacity))])
             self.divisors = np.concatenate([self.divisors, np.ones((1, self.capacity))])
             self._offering_counts.append(0)
             self._vectors.clear()
@@ -214,6 +227,8 @@ class NodeColumns:
             self.free[:, row] -= vector
         else:
             self.free[:, row] += vector
+        # Anew, not by addition: what is out of range for a while must not leave an error.
+        self.room[:, row] = self.free[:, row]
         self.usage_log.append(row)
 
     def label_column(self, key: str) -> LabelColumn:
@@ -255,6 +270,7 @@ class NodeColumns:
             self._offering_counts[changed] += 1 if column[changed] > 0 else -1
         self.largest_amount = max(self.largest_amount, int(column.max()))
         self.free[:, row] += column - before
+        self.room[:, row] = self.free[:, row]
         self.allocatable[:, row] = column
         self.divisors[:, row] = np.maximum(column, 1)
 
@@ -264,6 +280,7 @@ class NodeColumns:
         self.taint_codes = _padded(self.taint_codes, capacity)
         self.allocatable = _padded(self.allocatable, capacity)
         self.free = _padded(self.free, capacity)
+        self.room = _padded(self.room, capacity)
         self.divisors = np.maximum(_padded(self.divisors, capacity), 1)
         self.ports.grow(capacity)
         for column in self._labels.values():
@@ -285,7 +302,7 @@ class NodeView:
     has length K.
     """
 
-    __slots__ = ("_allocatable", "_divisors", "_free", "columns", "count", "rows")
+    __slots__ = ("_allocatable", "_divisors", "_free", "_room", "columns", "count", "rows")
 
     def __init__(self, columns: NodeColumns, rows: Rows) -> None:
         self.columns = columns
@@ -294,6 +311,7 @@ class NodeView:
         self._free: Int64Array | None = None
         self._allocatable: Int64Array | None = None
         self._divisors: Float64Array | None = None
+        self._room: Float64Array | None = None
 
     @property
     def free(self) -> Int64Array:
@@ -308,6 +326,13 @@ class NodeView:
         if self._allocatable is None:
             self._allocatable = _cut(self.columns.allocatable, self.rows)
         return self._allocatable
+
+    @property
+    def room(self) -> Float64Array:
+        """The free amounts as float64 `(R, K)`, read-only."""
+        if self._room is None:
+            self._room = _cut(self.columns.room, self.rows)
+        return self._room
 
     @property
     def divisors(self) -> Float64Array:

@@ -221,6 +221,7 @@ class CacheMachine(RuleBasedStateMachine):
                 cell = self.columns.resource_row(resource), row
                 assert self.columns.allocatable[cell] == offered.get(resource, 0)
                 assert self.columns.free[cell] == offered.get(resource, 0) - requested
+                assert self.columns.room[cell] == self.columns.free[cell]
                 assert self.columns.divisors[cell] == max(offered.get(resource, 0), 1)
             for scored, resource in enumerate(("cpu", "memory")):
                 usage = sum(recounted(kind, defaults=True)[resource] for kind in kinds_here)

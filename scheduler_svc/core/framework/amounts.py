@@ -5,17 +5,12 @@ long as that is small (here at most 100): rounding could reach the next integer 
 the exact quotient did. Larger amounts are divided as integers.
 """
 
-from typing import Final
-
 import numpy as np
 
 from scheduler_svc.core.columns import Int64Array, NodeView
 
 # Consecutive rows as a slice, which cuts an array without copying it.
 RowSelection = list[int] | slice
-
-# 2^53 / 100: beyond that a hundredfold amount is not exact.
-_FLOAT_LIMIT: Final = 90_071_992_547_409
 
 
 def percent(parts: Int64Array, nodes: NodeView, rows: RowSelection) -> Int64Array:
@@ -24,7 +19,7 @@ def percent(parts: Int64Array, nodes: NodeView, rows: RowSelection) -> Int64Arra
     `parts` is int64 `(A, K)` for the A resources in `rows`. No amount is more than
     `quantity.MAX_AMOUNT`, so a hundred times as much is an int64.
     """
-    if nodes.columns.largest_amount < _FLOAT_LIMIT:
+    if nodes.columns.is_exact_in_float:
         return (parts * 100 / nodes.divisors[rows]).astype(np.int64)
     quotients: Int64Array = parts * 100 // np.maximum(nodes.allocatable[rows], 1)
     return quotients

@@ -103,8 +103,9 @@ class Evaluation:
         self._stopwatch: Stopwatch | None = None
         self._spec_position = self._usage_position = -1
         self._spec_pass: BoolArray = np.zeros(0, dtype=np.bool_)
-        # What the plugins of scope SPEC add to the totals, normalized ones left out.
-        self._base: Int64Array = np.zeros(0, dtype=np.int64)
+        # What the plugins of scope SPEC add to the totals, normalized ones left out; None
+        # where there are no such plugins.
+        self._base: Int64Array | None = None
         # All but the normalized plugins' shares; None while these are `_constant`.
         self._plain: Int64Array | None = None
         self._constant = 0
@@ -115,9 +116,9 @@ class Evaluation:
     @property
     def size_bytes(self) -> int:
         """The memory its arrays take."""
-        plain = 0 if self._plain is None else self._plain.nbytes
-        arrays = self._spec_pass.nbytes + self._base.nbytes + self.totals.nbytes + plain
-        return arrays + sum(share.size_bytes for share in self._normalized)
+        arrays = [self._spec_pass, self.totals, self._base, self._plain]
+        own = sum(array.nbytes for array in arrays if array is not None)
+        return own + sum(share.size_bytes for share in self._normalized)
 
     def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:
         """Bring the totals up to date with the columns."""
@@ -148,7 +149,7 @@ class Evaluation:
         self._versions = self._current_versions(columns)
         capacity = columns.capacity
         self._spec_pass = np.zeros(capacity, dtype=np.bool_)
-        self._base = np.zeros(capacity, dtype=np.int64)
+        self._base = np.zeros(capacity, dtype=np.int64) if self._spec_scores else None
         self._plain = np.zeros(capacity, dtype=np.int64)
         self.totals = np.full(capacity, INFEASIBLE, dtype=self._dtype)
         for share in self._normalized:
@@ -176,8 +177,8 @@ class Evaluation:
             if mask is not None:
                 passing &= mask
         self._spec_pass[rows] = passing
-        nothing = np.zeros(view.count, dtype=np.int64)
-        self._base[rows] = self._weighted(self._spec_scores, view, nothing)
+        if self._base is not None:
+            self._base[rows] = self._weighted(self._spec_scores, view, None)
         for share in self._normalized:
             if share.plugin.score_scope is Scope.SPEC:
                 share.score(view, columns.capacity, self._stopwatch)
@@ -192,8 +193,7 @@ class Evaluation:
                 feasible = feasible & mask
         for share in self._usage_normalized:
             share.score(view, columns.capacity, self._stopwatch)
-        # A copy: of a slice there would be only a view.
-        base = self._base[rows].copy() if isinstance(rows, slice) else self._base[rows]
+        base = None if self._base is None else self._base[rows]
         return feasible, self._weighted(self._usage_scores, view, base)
 
     def _filter(self, plugin: FilterPlugin, state: State, view: NodeView) -> BoolArray | None:
@@ -201,15 +201,18 @@ class Evaluation:
             return plugin.filter(state, view)
         return timed(self._stopwatch, "Filter", plugin.name, plugin.filter, state, view)
 
-    def _weighted(self, scores: list[_Score], view: NodeView, total: Int64Array) -> Int64Array:
-        """Add weight times score of each plugin to `total`, which is written to."""
+    def _weighted(
+        self, scores: list[_Score], view: NodeView, total: Int64Array | None
+    ) -> Int64Array:
+        """Add weight times score of each plugin to `total`; none of the arrays is written to."""
         for plugin, state, weight in scores:
             if self._stopwatch is None:
                 share = plugin.score(state, view)
             else:
                 share = timed(self._stopwatch, "Score", plugin.name, plugin.score, state, view)
-            total += share if weight == 1 else share * weight
-        return total
+            weighted = share if weight == 1 else share * weight
+            total = weighted if total is None else total + weighted
+        return np.zeros(view.count, dtype=np.int64) if total is None else total
 
     def _patch_usage(self, columns: NodeColumns, rows: Rows, *, raw_changed: bool) -> None:
         feasible, plain = self._score_usage(columns, rows)

@@ -19,6 +19,7 @@ from scheduler_svc.core.columns import (
     MEMORY_ROW,
     SCORED_CPU,
     SCORED_MEMORY,
+    Float64Array,
     Int64Array,
     NodeColumns,
     NodeView,
@@ -44,14 +45,17 @@ class ScoredResources(msgspec.Struct, frozen=True):
     """The A resources a class is scored by.
 
     `rows` cuts them out of the columns, `numbers` lists the same rows; `amounts` is what the
-    Pod takes, int64 `(A, 1)`.
+    Pod takes, int64 `(A, 1)`, `float_amounts` the same as float64. `halving_count` is the
+    logarithm of `weight_sum` to base 2 where that is a whole number, else None.
     """
 
     rows: RowSelection
     numbers: tuple[int, ...]
     amounts: Int64Array
+    float_amounts: Float64Array
     weights: tuple[int, ...]
     weight_sum: int
+    halving_count: int | None
 
     @classmethod
     def of(
@@ -79,12 +83,17 @@ class ScoredResources(msgspec.Struct, frozen=True):
             if amounts.get(name, 0) or not is_scalar(name)
         ]
         numbers = [row for row, _, _ in chosen]
+        column = np.array([[amount] for _, amount, _ in chosen], dtype=np.int64).reshape(-1, 1)
+        weight_sum = sum(weight for _, _, weight in chosen) or 1
+        is_power_of_two = weight_sum & (weight_sum - 1) == 0
         return cls(
             rows=selection(numbers),
             numbers=tuple(numbers),
-            amounts=np.array([[amount] for _, amount, _ in chosen], dtype=np.int64).reshape(-1, 1),
+            amounts=column,
+            float_amounts=column.astype(np.float64),
             weights=tuple(weight for _, _, weight in chosen),
-            weight_sum=sum(weight for _, _, weight in chosen) or 1,
+            weight_sum=weight_sum,
+            halving_count=weight_sum.bit_length() - 1 if is_power_of_two else None,
         )
 
     @property
@@ -109,6 +118,15 @@ class LeastAllocated(ScoringStrategy):
 
     def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
         """Give the weighted mean over the resources; a resource that is exceeded counts 0."""
+        if nodes.columns.is_exact_in_float:
+            # As `percent`, on floats throughout: each change of type costs as much as a division.
+            hundredfold = nodes.room[state.rows] - state.float_amounts
+            hundredfold *= 100.0
+            hundredfold /= nodes.divisors[state.rows]
+            scores = hundredfold.astype(np.int64)
+            # Exceeded resources are below 0, truncated towards it.
+            np.maximum(scores, 0, out=scores)
+            return _weighted_mean(state, scores, nodes)
         left = nodes.free[state.rows] - state.amounts
         np.maximum(left, 0, out=left)
         return _weighted_mean(state, percent(left, nodes, state.rows), nodes)
@@ -176,7 +194,11 @@ def broken_line(shape: Sequence[ShapePoint], utilization: int) -> int:
 def _weighted_mean(state: ScoredResources, scores: Int64Array, nodes: NodeView) -> Int64Array:
     mean: Int64Array
     if nodes.columns.is_offered_everywhere(state.numbers):
-        mean = _weighted_sum(state, scores) // state.weight_sum
+        mean = _weighted_sum(state, scores)
+        if state.halving_count is None:
+            mean //= state.weight_sum
+        elif state.halving_count:
+            mean >>= state.halving_count
     else:
         # A resource that is not offered scores 0 already; its weight must not count either.
         offered = (nodes.allocatable[state.rows] > 0).astype(np.int64)

@@ -7,6 +7,8 @@ upstream's order of operations.
 Source: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go, v1.36.3.
 """
 
+from typing import Final
+
 import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
@@ -26,7 +28,14 @@ from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SKIP, SUCCESS, Status
 
-_HALF = MAX_NODE_SCORE // 2
+_HALF: Final = MAX_NODE_SCORE // 2
+# 50 + (50 + change) / 2 for a change of the balance from -100 to 100, the negative ones at
+# the end, where a negative index finds them. A deviation is at most a half, so the sum is below
+# 50 by rounding alone, and Go's half of -1 is 0.
+_CHANGES: Final = (*range(MAX_NODE_SCORE + 1), *range(-MAX_NODE_SCORE, 0))
+_SCORES: Final[Int64Array] = np.array(
+    [max(_HALF, (3 * _HALF + change) >> 1) for change in _CHANGES], dtype=np.int64
+)
 
 
 class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
@@ -47,19 +56,22 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
         """Give 0 to 100; 75 where the Pod changes nothing."""
-        allocatable = nodes.allocatable[state.rows]
-        used = np.empty((2, *allocatable.shape), dtype=np.int64)
-        np.subtract(allocatable, nodes.free[state.rows], out=used[0])
-        np.add(used[0], state.amounts, out=used[1])
+        divisors = nodes.divisors[state.rows]
+        fractions = np.empty((2, *divisors.shape))
         everywhere = nodes.columns.is_offered_everywhere(state.numbers)
-        offered = None if everywhere else allocatable > 0
-        without, with_pod = _balance(used / nodes.divisors[state.rows], offered)
-        # 50 + (50 + change) / 2, as one shift. A deviation is at most a half, so the sum is
-        # below 50 by rounding alone, and Go's half of -1 is 0.
-        scores: Int64Array = with_pod - without
-        scores += 3 * _HALF
-        scores >>= 1
-        return np.maximum(scores, _HALF, out=scores)
+        if everywhere and nodes.columns.is_exact_in_float:
+            np.subtract(divisors, nodes.room[state.rows], out=fractions[0])
+            np.add(fractions[0], state.float_amounts, out=fractions[1])
+            offered = None
+        else:
+            allocatable = nodes.allocatable[state.rows]
+            used = allocatable - nodes.free[state.rows]
+            fractions[0], fractions[1] = used, used + state.amounts
+            offered = None if everywhere else allocatable > 0
+        fractions /= divisors
+        without, with_pod = _balance(fractions, offered)
+        scores: Int64Array = _SCORES[with_pod - without]
+        return scores
 
 
 def _balance(fractions: Float64Array, offered: BoolArray | None) -> Int64Array:

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.columns import Int64Array, NodeView
+from scheduler_svc.core.columns import Float64Array, Int64Array, NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -44,11 +44,12 @@ TOO_MANY_PODS = "Too many pods"
 
 
 class FitState(msgspec.Struct, frozen=True):
-    """What a class needs: names and rows of A resources, amounts int64 `(A, 1)`; Pods first."""
+    """What a class needs: names and rows of A resources, amounts `(A, 1)`; Pods first."""
 
     names: tuple[str, ...]
     rows: list[int] | slice
     amounts: Int64Array
+    float_amounts: Float64Array
 
 
 class NodeResourcesFit(
@@ -79,9 +80,9 @@ class NodeResourcesFit(
         """List what the Pod needs; resources with a request of 0 are no need."""
         needs = [(PODS, 1), *self._needs(pod.shape.requests)]
         names = tuple(name for name, _ in needs)
-        amounts = np.array([amount for _, amount in needs], dtype=np.int64)
+        amounts = np.array([[amount] for _, amount in needs], dtype=np.int64)
         rows = selection([cluster.columns.resource_row(name) for name in names])
-        return PreFilterResult(state=FitState(names, rows, amounts[:, np.newaxis]))
+        return PreFilterResult(state=FitState(names, rows, amounts, amounts.astype(np.float64)))
 
     def _needs(self, requests: Requests) -> list[tuple[str, int]]:
         amounts = [
@@ -99,7 +100,10 @@ class NodeResourcesFit(
 
     def filter(self, state: FitState, nodes: NodeView) -> BoolArray:
         """Pass Nodes with room for every need and for one Pod more."""
-        has_room = nodes.free[state.rows] >= state.amounts
+        if nodes.columns.is_exact_in_float:
+            has_room = nodes.room[state.rows] >= state.float_amounts
+        else:
+            has_room = nodes.free[state.rows] >= state.amounts
         # A few rows: cheaper one by one than as a reduction.
         fits: BoolArray = has_room[0]
         for row in has_room[1:]:

@@ -7,6 +7,7 @@ from scheduler_svc.core import columns as columns_module
 from scheduler_svc.core.columns import (
     CPU_ROW,
     EPHEMERAL_STORAGE_ROW,
+    FLOAT_LIMIT,
     MEMORY_ROW,
     PODS_ROW,
     SCORED_CPU,
@@ -184,7 +185,7 @@ def test_columns_grow_by_a_half_and_keep_what_they_hold() -> None:
     taken = columns.ports.free([("TCP", 80, "10.0.0.1")], slice(0, 96))
     assert taken is not None
     assert np.flatnonzero(~taken).tolist() == [63]
-    for array in (columns.allocatable, columns.free, columns.divisors):
+    for array in (columns.allocatable, columns.free, columns.room, columns.divisors):
         assert array.flags.c_contiguous
 
 
@@ -231,6 +232,25 @@ def test_a_view_cuts_out_its_rows(rows: slice) -> None:
     assert view.free.tolist() == columns.free[:, rows].tolist()
     assert view.allocatable.tolist() == columns.allocatable[:, rows].tolist()
     assert view.divisors.tolist() == columns.divisors[:, rows].tolist()
+    assert view.room.tolist() == view.free.tolist()
+    assert view.room is view.room
     assert view.free is view.free
     assert view.allocatable is view.allocatable
     assert view.divisors is view.divisors
+
+
+def test_room_is_exact_again_after_amounts_beyond_a_float() -> None:
+    columns = make_columns([make_node_info("n", memory=1001)])
+    row = columns.rows["n"]
+    huge = make_pod_info(requests={"memory": 2**53 - 1}).requests
+    for _ in range(4):
+        columns.add_usage(row, huge, 1)
+    assert columns.room[MEMORY_ROW, row] < -(2**53)
+    for _ in range(4):
+        columns.add_usage(row, huge, -1)
+    assert columns.room[MEMORY_ROW, row] == 1001
+
+
+@pytest.mark.parametrize(("memory", "expected"), [(FLOAT_LIMIT - 1, True), (FLOAT_LIMIT, False)])
+def test_amounts_are_exact_in_float_up_to_a_limit(memory: int, expected: bool) -> None:
+    assert make_columns([make_node_info("n", memory=memory)]).is_exact_in_float is expected

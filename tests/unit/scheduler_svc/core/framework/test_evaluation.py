@@ -307,5 +307,5 @@ def test_size_counts_the_arrays() -> None:
     # One bool, one int64, and the total of at most 100 in an int8.
     assert plain.size_bytes == 64 * (1 + 8 + 1)
     normalized = evaluate(cache, scores=[named("N", NormalizedScoring)({"a": 1})])
-    # And the sum without the share, the share and the raw score, int64 all.
-    assert normalized.size_bytes == 64 * (1 + 8 + 1 + 3 * 8)
+    # One bool and the total; the sum without the share, the share and the raw score: int64.
+    assert normalized.size_bytes == 64 * (1 + 1 + 3 * 8)

@@ -173,3 +173,10 @@ def test_a_node_that_is_far_over_its_allocatable() -> None:
     ]
     pod = make_pod_info(requests={"cpu": 5, "memory": "8Ei"})
     assert scored(NodeResourcesBalancedAllocation(), pod, [NODE], over) == {"n": 75}
+
+
+@pytest.mark.parametrize("factor", [1, 2**40])
+def test_amounts_that_no_float_holds_a_hundredfold_of(factor: int) -> None:
+    node = make_node_info("n", cpu=10, memory=1000 * factor)
+    taken = {"cpu": 5}
+    assert score({"memory": 500 * factor}, node, taken=taken) == 87

@@ -241,3 +241,17 @@ def test_events() -> None:
         "Node add",
         "Node allocatable",
     }
+
+
+@pytest.mark.parametrize("factor", [1, 2**40])
+@pytest.mark.parametrize("requested", [0, 1, 399, 400, 401, 1000, 2000])
+def test_amounts_that_no_float_holds_are_compared_exactly(factor: int, requested: int) -> None:
+    node = make_node_info("n", cpu=4, memory=1000 * factor)
+    taken = make_pod_info("taken", node="n", requests={"memory": 600 * factor})
+    pod = make_pod_info(requests={"cpu": 0, "memory": requested * factor})
+    fits = passing(NodeResourcesFit(), pod, [node], [taken]) == {"n"}
+    assert fits is (requested <= 400)
+    if fits:
+        # CPU is free, of memory what is left; taken and pod count 100m where nothing is said.
+        expected = (97 + (400 - requested) // 10) // 2
+        assert scored(NodeResourcesFit(), pod, [node], [taken]) == {"n": expected}
