@@ -8,6 +8,7 @@ that Pods alike share their shape, as they do in the scheduler.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
+from scheduler_svc.core.affinity_objects import PodAffinity
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster import Cluster
@@ -54,7 +55,10 @@ Amounts = Mapping[str, QuantityText]
 
 
 class PodFields(TypedDict, total=False):
-    """What a Pod may be given. `requests`, `ports` and `images` make one container."""
+    """What a Pod may be given. `requests`, `ports` and `images` make one container.
+
+    `near` and `away` are what it wants of other Pods.
+    """
 
     namespace: str
     uid: str
@@ -73,6 +77,8 @@ class PodFields(TypedDict, total=False):
     scheduler: str
     selector: dict[str, str]
     affinity: NodeAffinity
+    near: PodAffinity
+    away: PodAffinity
     tolerations: Sequence[Toleration]
     gates: Sequence[str]
     priority: int
@@ -141,14 +147,14 @@ def make_pod(name: str = "a", **fields: Unpack[PodFields]) -> Pod:
 
 
 def _pod_spec(fields: PodFields) -> PodSpec:
-    affinity = fields.get("affinity")
+    affinity = Affinity(fields.get("affinity"), fields.get("near"), fields.get("away"))
     return PodSpec(
         containers=tuple(fields.get("containers", ())) or _containers(fields),
         init_containers=tuple(fields.get("init_containers", ())),
         node_name=fields.get("node", ""),
         scheduler_name=fields.get("scheduler", SCHEDULER),
         node_selector=fields.get("selector"),
-        affinity=None if affinity is None else Affinity(affinity),
+        affinity=None if affinity == Affinity() else affinity,
         tolerations=tuple(fields.get("tolerations", ())),
         volumes=tuple(
             Volume(image=ImageVolumeSource(name)) for name in fields.get("image_volumes", ())

@@ -16,7 +16,7 @@ Invariant: the columns equal a recount over all Pods (`validate`).
 Source: pkg/scheduler/backend/cache/{interface,cache}.go, v1.36.3.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -178,6 +178,8 @@ class Cache:
             raise InvariantError("the columns differ from a recount of Nodes and Pods")
         if _groups(recount) != _groups(self.cluster):
             raise InvariantError("the counts of Pods differ from a recount")
+        if _terms(recount) != _terms(self.cluster):
+            raise InvariantError("the holders of affinity terms differ from a recount")
         by_row = {uid: row for row, pods in self._pods_by_row.items() for uid in pods}
         if by_row != {uid: cached.row for uid, cached in self._pods.items()}:
             raise InvariantError("the Pods of each Node differ from the Pods")
@@ -214,11 +216,18 @@ class Speculation:
 
 
 def _groups(cluster: Cluster) -> dict[object, dict[str, int]]:
+    return _by_name(cluster, cluster.pod_counts.held())
+
+
+def _terms(cluster: Cluster) -> dict[object, dict[str, int]]:
+    return _by_name(cluster, cluster.affinity_terms.held())
+
+
+def _by_name(
+    cluster: Cluster, counts: Iterable[tuple[object, dict[int, int]]]
+) -> dict[object, dict[str, int]]:
     names = cluster.columns.names
-    return {
-        key: {names[row]: count for row, count in rows.items()}
-        for key, rows in cluster.pod_counts.held()
-    }
+    return {key: {names[row]: count for row, count in rows.items()} for key, rows in counts}
 
 
 def describe(columns: NodeColumns) -> dict[str, dict[str, object]]:

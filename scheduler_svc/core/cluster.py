@@ -1,6 +1,7 @@
 """What plugins know of the cluster: Nodes, the Pods on them, and other objects."""
 
-from scheduler_svc.core.cluster_objects import ClusterObjects
+from scheduler_svc.core.affinity_terms import AffinityTerms
+from scheduler_svc.core.cluster_objects import ClusterObjects, ObjectKind
 from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.default_selectors import DefaultSelectors
 from scheduler_svc.core.pod_counts import PodCounts
@@ -23,6 +24,10 @@ class Cluster:
         self.speculated: list[tuple[PodInfo, int, int]] = []
         self.pod_counts = PodCounts(self.columns.capacity)
         self.columns.on_growth(self.pod_counts.grow)
+        self.affinity_terms = AffinityTerms(
+            self.columns.capacity, self.objects[ObjectKind.NAMESPACE]
+        )
+        self.columns.on_growth(self.affinity_terms.grow)
 
     def count(self, pod: PodInfo, row: int, sign: int) -> None:
         """Count a Pod in (`sign` 1) or out (-1), everywhere that Pods are counted."""
@@ -30,3 +35,5 @@ class Cluster:
         if pod.shape.host_ports:
             self.columns.ports.add(row, pod.shape.host_ports, sign)
         self.pod_counts.count(pod, row, sign)
+        if pod.shape.affinity_rules is not None:
+            self.affinity_terms.count(pod, row, sign)

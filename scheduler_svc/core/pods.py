@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
+from scheduler_svc.core.affinity_rules import AffinityRules, affinity_rules
 from scheduler_svc.core.objects import (
     Affinity,
     Container,
@@ -57,6 +58,7 @@ class PodShape(msgspec.Struct, frozen=True, eq=False, weakref=True):
     container_count: int
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     may_preempt: bool = True
+    affinity_rules: AffinityRules | None = None
 
 
 class PodClaim(msgspec.Struct, frozen=True, gc=False):
@@ -215,6 +217,7 @@ def _shape_of(pod: Pod) -> PodShape:
         container_count=len(spec.containers) + len(spec.init_containers),
         topology_spread_constraints=spec.topology_spread_constraints,
         may_preempt=spec.preemption_policy != "Never",
+        affinity_rules=affinity_rules(spec.affinity),
     )
 
 

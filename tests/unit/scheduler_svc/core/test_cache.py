@@ -4,7 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from scheduler_svc.core.affinity_objects import LabelRequirement
+from scheduler_svc.core.affinity_objects import (
+    LabelRequirement,
+    LabelSelector,
+    PodAffinity,
+    PodAffinityTerm,
+)
 from scheduler_svc.core.cache import Cache, describe
 from scheduler_svc.core.columns import CPU_ROW, PODS_ROW
 from scheduler_svc.core.errors import InvariantError
@@ -198,6 +203,12 @@ def add_a_node_that_nobody_knows(cache: Cache) -> None:
     cache.columns.row_for("nobody's")
 
 
+def hold_a_term_twice(cache: Cache) -> None:
+    term = PodAffinityTerm("zone", LabelSelector())
+    pod = make_pod_info(node="n", away=PodAffinity((term,)))
+    cache.cluster.affinity_terms.count(pod, 0, 1)
+
+
 def count_one_assumed_too_many(cache: Cache) -> None:
     cache.assumed_count += 1
 
@@ -207,6 +218,7 @@ def count_one_assumed_too_many(cache: Cache) -> None:
     [
         (add_usage_that_nobody_has, "the columns differ from a recount"),
         (add_a_node_that_nobody_knows, "the columns differ from a recount"),
+        (hold_a_term_twice, "the holders of affinity terms differ from a recount"),
         (count_one_assumed_too_many, "the count of assumed Pods is wrong"),
     ],
 )
