@@ -18,6 +18,7 @@ from node_agent.core.static_pods import Refusal, RefusalReason
 
 MAX_BYTES: Final = 10 * 2**20
 """A manifest has fewer: the kubelet takes one that reaches this for one that exceeds it."""
+TOO_BIG: Final = Refusal(RefusalReason.TOO_BIG, f"a manifest has less than {MAX_BYTES} bytes")
 MAX_VALUES: Final = 100_000
 """Values in a document with every alias written out; a large Pod has 2,000."""
 MAX_DEPTH: Final = 64
@@ -48,7 +49,7 @@ def parse_manifest(data: bytes) -> Parsed | Refusal:
     Cost: 2 ms for the YAML of a Pod of 7 KB.
     """
     if len(data) >= MAX_BYTES:
-        return Refusal(RefusalReason.TOO_BIG, f"a manifest has less than {MAX_BYTES} bytes")
+        return TOO_BIG
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
