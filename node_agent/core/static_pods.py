@@ -102,6 +102,7 @@ def _of_kind(document: object, kind: str) -> Document | Refusal:
 
 def _pod(document: Any, origin: Origin, node_name: str) -> Pod | Refusal:
     try:
+        document = _with_metadata(document)
         wire = msgspec.convert(document, WirePod)
         read_pod(wire)  # so that what follows meets no field of another type
     except msgspec.ValidationError as error:
@@ -129,6 +130,16 @@ def _pod(document: Any, origin: Origin, node_name: str) -> Pod | Refusal:
     return read_pod(
         msgspec.convert({"metadata": metadata, "spec": spec, "status": status}, WirePod)
     )
+
+
+def _with_metadata(document: Any) -> Any:
+    """Leave out what is null of the metadata, which may be missing altogether."""
+    if not isinstance(document, dict):
+        return document
+    metadata = document.get("metadata")
+    if isinstance(metadata, dict):
+        metadata = {key: value for key, value in metadata.items() if value is not None}
+    return {**document, "metadata": {} if metadata is None else metadata}
 
 
 def _uid(document: Document, origin: Origin, node_name: str) -> str:

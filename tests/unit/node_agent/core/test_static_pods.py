@@ -125,6 +125,11 @@ def test_order_and_empty_fields_do_not_change_the_uid() -> None:
     assert made(turned).metadata.uid == made(manifest()).metadata.uid
 
 
+def test_null_is_absent_in_the_metadata_too() -> None:
+    nothing = dict.fromkeys(("generation", "labels", "namespace", "uid", "creationTimestamp"))
+    assert made(manifest(**nothing)) == made(manifest())
+
+
 def test_a_path_may_have_any_bytes() -> None:
     assert made(manifest(), Origin(Source.FILE, "/\udcff")).metadata.uid
 
@@ -150,10 +155,17 @@ def test_a_path_may_have_any_bytes() -> None:
             "apiVersion v1 and kind Pod are required, not 'v2' and 'Pod'",
         ),
         (manifest(name=""), "invalid", "metadata.name: a name is required"),
+        (manifest(name=None), "invalid", "metadata.name: a name is required"),
+        (manifest() | {"metadata": None}, "invalid", "metadata.name: a name is required"),
+        (
+            manifest() | {"metadata": "x"},
+            "invalid",
+            "Expected `object`, got `str` - at `$.metadata`",
+        ),
         (
             {"apiVersion": "v1", "kind": "Pod"},
             "invalid",
-            "Object missing required field `metadata`",
+            "metadata.name: a name is required",
         ),
         (
             manifest(labels={"x": 1}),
