@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from node_agent.core.clock import Now
 from node_agent.core.objects import Pod
-from node_agent.core.operations import is_static
+from node_agent.core.operations import SOURCE_ANNOTATION, Source, annotation, is_static
 
 
 class KubeletView:
@@ -42,3 +42,11 @@ class KubeletView:
     def static_pod(self, full_name: str) -> Pod | None:
         """Give a static Pod by its full name."""
         return self._static_by_name.get(full_name)
+
+    def count_by_source(self) -> dict[str, int]:
+        """Count the Pods of each source."""
+        counts: dict[str, int] = {}
+        for pod in self.pods:
+            source = annotation(pod, SOURCE_ANNOTATION) or Source.API.value
+            counts[source] = counts.get(source, 0) + 1
+        return counts

@@ -164,6 +164,13 @@ class Journeys:
         candidates = live or found
         return candidates[-1] if candidates else None
 
+    def kubelet_uid(self, journey: Journey) -> str | None:
+        """Give a live Pod's uid in the kubelet; None for a static Pod that it has not shown."""
+        identity = journey.identity
+        if identity.source == Source.API:
+            return identity.uid
+        return self._kubelet_uids.get(f"{identity.name}_{identity.namespace}")
+
     def counts(self) -> tuple[int, int]:
         """Give how many journeys are under way, and how many of those that ended are kept."""
         return len(self._live), len(self._finished)

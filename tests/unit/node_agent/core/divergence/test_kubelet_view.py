@@ -18,3 +18,8 @@ def test_a_static_pod_is_found_by_name() -> None:
     assert view.counterpart(static_pod("other-n")) is None
     assert view.static_pod("etcd-n_default") is copy
     assert view.static_pod("a_default") is None
+
+
+def test_pods_are_counted_by_source() -> None:
+    view = view_of(static_pod(), seen("a"), seen("b"), make_pod("c"))
+    assert view.count_by_source() == {"file": 1, "api": 3}

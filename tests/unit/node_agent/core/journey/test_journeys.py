@@ -210,8 +210,18 @@ def test_mirror_pods_have_no_way_of_their_own() -> None:
 def test_a_static_pod_is_found_by_name() -> None:
     journeys = started_agent(Report())
     journeys.pod_operation(ADD, Source.FILE, static_pod("ours"), at(1))
+    (journey,) = journeys.live()
+    assert journeys.kubelet_uid(journey) is None
     journeys.kubelet_listed([static_pod("theirs", 1.5)], at(3))
     assert kubelet_seen(journeys, "ours") == nanoseconds(1.5)
+    assert journeys.kubelet_uid(journey) == "theirs"
+
+
+def test_an_api_pods_uid_is_the_kubelets() -> None:
+    journeys = started_agent(Report())
+    journeys.pod_operation(ADD, Source.API, stages.bound(), at(1))
+    (journey,) = journeys.live()
+    assert journeys.kubelet_uid(journey) == stages.UID
 
 
 def test_what_the_kubelet_still_shows_of_an_old_manifest_is_passed_over() -> None:
