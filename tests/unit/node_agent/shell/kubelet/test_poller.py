@@ -323,7 +323,7 @@ async def test_what_only_the_runtime_has_gets_no_event() -> None:
 async def test_it_runs_until_it_is_cancelled() -> None:
     async with bench() as made:
         running = asyncio.create_task(made.observation.run())
-        await wait_until(lambda: bool(made.asked("/metrics") and made.api.lists))
+        await wait_until(lambda: made.asked("/metrics") and made.api.lists, what="both were asked")
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
