@@ -11,6 +11,7 @@ from typing import Any, Final
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.plugins.default_binder import DefaultBinder
 from scheduler_svc.core.plugins.image_locality import ImageLocality
+from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_svc.core.plugins.node_affinity import NodeAffinity
 from scheduler_svc.core.plugins.node_name import NodeName
 from scheduler_svc.core.plugins.node_ports import NodePorts
@@ -39,6 +40,7 @@ IN_TREE: Final[Mapping[str, Factory]] = MappingProxyType(
         NodeAffinity.name: NodeAffinity,
         NodePorts.name: NodePorts,
         NodeResourcesFit.name: NodeResourcesFit,
+        InterPodAffinity.name: InterPodAffinity,
         NodeResourcesBalancedAllocation.name: NodeResourcesBalancedAllocation,
         ImageLocality.name: ImageLocality,
         DefaultBinder.name: DefaultBinder,

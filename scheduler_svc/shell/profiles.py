@@ -28,6 +28,7 @@ from scheduler_svc.shell.config import (
 )
 from scheduler_svc.shell.config.arguments import (
     ArgumentsStruct,
+    InterPodAffinityArgs,
     NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
@@ -130,6 +131,12 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
             result["resources"] = _weights(arguments.resources)
         case NodeAffinityArgs():
             result["added_affinity"] = arguments.added_affinity
+        case InterPodAffinityArgs():
+            result["hard_pod_affinity_weight"] = arguments.hard_pod_affinity_weight
+            result["ignore_preferred_terms_of_existing_pods"] = (
+                arguments.ignore_preferred_terms_of_existing_pods
+            )
+            result["upstream_quirks"] = arguments.upstream_quirks is not False
         case _:
             return _NO_ARGUMENTS
     return result

@@ -20,6 +20,7 @@ NODE_DELETE = ClusterEvent(EventResource.NODE, ActionType.DELETE)
 
 EVENT_RESOURCES: Final = MappingProxyType(
     {
+        ObjectKind.NAMESPACE: EventResource.NAMESPACE,
         ObjectKind.PERSISTENT_VOLUME: EventResource.PERSISTENT_VOLUME,
         ObjectKind.PERSISTENT_VOLUME_CLAIM: EventResource.PERSISTENT_VOLUME_CLAIM,
         ObjectKind.STORAGE_CLASS: EventResource.STORAGE_CLASS,

@@ -19,6 +19,7 @@ from scheduler_svc.core.pods import PodInfo
 
 class EventResource(StrEnum):
     """The kinds of objects that events are about; the texts are upstream's metric labels.
+    `NAMESPACE`, which upstream hears nothing of, is ours.
 
     `ASSIGNED_POD` and `UNSCHEDULABLE_POD` only occur in events that happened; plugins
     register `POD`, which covers both. A plugin may use a kind of its own as plain text.
@@ -39,6 +40,7 @@ class EventResource(StrEnum):
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
     POD_GROUP = "scheduling.k8s.io/PodGroup"
+    NAMESPACE = "Namespace"
     WILDCARD = "*"
 
 

@@ -105,10 +105,14 @@ class InterPodAffinityArgs(ArgumentsStruct, frozen=True):
         What a required affinity term of a Pod already placed adds to a Node, 0 to 100.
     ignore_preferred_terms_of_existing_pods
         Preferred terms of Pods already placed count only if the new Pod has terms too.
+    upstream_quirks
+        Ours: whether kube-scheduler's known faults are repeated (docs/differences.md), as they
+        are if nothing is said.
     """
 
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: bool = False
+    upstream_quirks: bool | None = None
 
 
 class NodeAffinityArgs(ArgumentsStruct, frozen=True):

@@ -8,10 +8,18 @@ from scheduler_svc.core.framework.resource_scoring import (
     MostAllocated,
     RequestedToCapacityRatio,
 )
+from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.config import Configuration, default_configuration, load_configuration
 from scheduler_svc.shell.profiles import ProfileError, make_profiles
 from tests.builders import make_cache, make_node_info, make_pod_info
+from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.asking import NEAR, Asked
+from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.terms import (
+    NOT_TEAM_A,
+    demands,
+    prefers,
+    term,
+)
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -162,3 +170,38 @@ def test_plugin_that_may_judge_but_not_prepare_is_refused() -> None:
     first, second = str(caught.value).splitlines()
     assert first.startswith("profile x: NodeResourcesFit is enabled at filter but disabled at")
     assert second.startswith("profile x: TaintToleration is enabled at score but disabled at")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("{}", {"drawn": 55, "selected": NEAR}),
+        ("{hardPodAffinityWeight: 0}", {"drawn": 50, "selected": NEAR}),
+        ("{hardPodAffinityWeight: 20}", {"drawn": 100, "selected": NEAR}),
+        ("{ignorePreferredTermsOfExistingPods: true}", {"drawn": None, "selected": NEAR}),
+        ("{upstreamQuirks: true}", {"drawn": 55, "selected": NEAR}),
+        ("{upstreamQuirks: false}", {"drawn": 55, "selected": None}),
+    ],
+)
+def test_arguments_of_inter_pod_affinity(arguments: str, expected: dict[str, object]) -> None:
+    profile = only_profile(
+        configured(
+            "profiles: [{schedulerName: s, pluginConfig: "
+            f"[{{name: InterPodAffinity, args: {arguments}}}]}}]"
+        )
+    )
+    [plugin] = [p for p in profile.filter if isinstance(p, InterPodAffinity)]
+    web = {"app": "web"}
+    asked = Asked(
+        make_pod_info("p", node="a1", labels=web, near=prefers((20, term("db", "host")))),
+        make_pod_info("q", node="a2", near=demands(term("db", "host"))),
+        make_pod_info("r", node="a2", near=prefers((10, term("db", "host")))),
+        plugin=plugin,
+        spaces={"default": {"team": "a"}},
+    )
+    away = demands(term("web", "host", of=NOT_TEAM_A))
+    answer = {
+        "drawn": asked(make_pod_info(labels={"app": "db"}))["a2"],
+        "selected": asked(make_pod_info(away=away))["a1"],
+    }
+    assert answer == expected

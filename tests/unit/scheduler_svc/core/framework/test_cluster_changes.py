@@ -99,4 +99,4 @@ def test_changes_of_objects() -> None:
     assert object_change(kind, None, "new") == ClusterEvent(claim, ActionType.ADD)
     assert object_change(kind, "old", "new") == ClusterEvent(claim, ActionType.UPDATE)
     assert object_change(kind, "old", None) == ClusterEvent(claim, ActionType.DELETE)
-    assert object_change(ObjectKind.NAMESPACE, None, "new") is None
+    assert object_change(ObjectKind.POD_DISRUPTION_BUDGET, None, "new") is None

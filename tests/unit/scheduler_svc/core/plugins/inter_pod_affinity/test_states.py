@@ -1,0 +1,79 @@
+"""What the plugin keeps of a class answers rightly for Pods that are only supposed to be there."""
+
+from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.core.framework.verdict import judge
+from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.asking import (
+    FAR,
+    NEAR,
+    NOTHING,
+    UNWANTED,
+    Answer,
+    Asked,
+    new,
+    running,
+)
+from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.terms import demands, prefers, term
+
+
+def test_single_rows_are_judged_while_pods_are_counted_that_are_not_there() -> None:
+    asked = Asked(running("web", "a1"), running("db", "b1", away=demands(term("new"))))
+    pod = new(away=demands(term("web")))
+    prepared = prepare(asked.profile, pod, asked.cluster)
+    columns = asked.cluster.columns
+
+    def answer() -> Answer:
+        return asked.by_name(judge(prepared, columns))
+
+    before = answer()
+    assert before == {"a1": NEAR, "a2": NEAR, "b1": UNWANTED, "bare": None}
+    with asked.cache.speculation() as speculation:
+        speculation.remove(running("web", "a1"), columns.rows["a1"])
+        assert answer() == {"a1": None, "a2": None, "b1": UNWANTED, "bare": None}
+        speculation.add(running("web", "b1"), columns.rows["b1"])
+        assert answer()["b1"] == NEAR
+        guest = running("guest", "a2", away=demands(term("new", "host"), term("none", "host")))
+        speculation.add(guest, columns.rows["a2"])
+        assert answer() == {"a1": None, "a2": UNWANTED, "b1": NEAR, "bare": None}
+    assert answer() == before
+
+
+def test_pods_that_upstream_skips_are_not_kept_from_pods_that_may_come() -> None:
+    """Where PreFilter skips, upstream takes no account of nominated Pods."""
+    asked = Asked(running("x", "a1", near=prefers((1, term("new")))))
+    pod = new()
+    asked(pod)
+    kept = asked.classes.evaluation(pod).prepared
+    with asked.cache.speculation() as speculation:
+        guest = running("guest", "a2", away=demands(term("new", "host")))
+        speculation.add(guest, asked.cluster.columns.rows["a2"])
+        assert kept.filters == []
+    unlabelled = Asked(running("x", "bare", away=demands(term("new", "host"))))
+    prepared = prepare(unlabelled.profile, pod, unlabelled.cluster)
+    rows = unlabelled.cluster.columns.rows
+    with unlabelled.cache.speculation() as speculation:
+        speculation.add(guest, rows["a2"])
+        verdict = judge(prepared, unlabelled.cluster.columns)
+        assert unlabelled.by_name(verdict) == NOTHING
+
+
+def test_a_guest_may_be_all_that_is_in_the_way() -> None:
+    asked = Asked(running("db", "a1"))
+    pod = new(near=demands(term("db")))
+    prepared = prepare(asked.profile, pod, asked.cluster)
+    with asked.cache.speculation() as speculation:
+        guest = running("guest", "a2", away=demands(term("new", "host")))
+        speculation.add(guest, asked.cluster.columns.rows["a2"])
+        answer = asked.by_name(judge(prepared, asked.cluster.columns))
+    assert answer == {"a1": None, "a2": UNWANTED, "b1": FAR, "bare": FAR}
+
+
+def test_away_and_guest_without_terms_of_its_own() -> None:
+    asked = Asked(running("x", "a1", away=demands(term("new", "host"))))
+    prepared = prepare(asked.profile, new(), asked.cluster)
+    with asked.cache.speculation() as speculation:
+        columns = asked.cluster.columns
+        speculation.remove(running("x", "a1"), columns.rows["a1"])
+        guest = running("guest", "a2", away=demands(term("new"), term("else")))
+        speculation.add(guest, columns.rows["a2"])
+        answer = asked.by_name(judge(prepared, columns))
+    assert answer == {"a1": UNWANTED, "a2": UNWANTED, "b1": None, "bare": None}
