@@ -40,6 +40,8 @@ class ClassCache:
         self._max_bytes = max_bytes
         self._evaluations: OrderedDict[ClassKey, ClassEvaluation] = OrderedDict()
         self._resource_count = 0
+        # Adding up all sizes would cost more than it is worth: all have the columns' length.
+        self._largest_bytes = 0
         self._hit_count = self._miss_count = 0
 
     def evaluation(self, pod: PodInfo, stopwatch: Stopwatch | None = None) -> ClassEvaluation:
@@ -53,14 +55,16 @@ class ClassCache:
         if evaluation is not None:
             self._hit_count += 1
             self._evaluations.move_to_end(key)
-            evaluation.refresh(self._columns, stopwatch)
-            return evaluation
-        self._miss_count += 1
-        evaluation = evaluation_of(prepare(self._profile, pod, self._cluster, stopwatch))
+        else:
+            self._miss_count += 1
+            evaluation = evaluation_of(prepare(self._profile, pod, self._cluster, stopwatch))
+            self._evaluations[key] = evaluation
         evaluation.refresh(self._columns, stopwatch)
-        self._evaluations[key] = evaluation
-        # All evaluations have the length of the columns, so the newest is as large as any.
-        while len(self._evaluations) * evaluation.size_bytes > self._max_bytes:
+        if evaluation.prepared.failure() is not None:
+            # Judged only in part; the next attempt begins from scratch.
+            del self._evaluations[key]
+        self._largest_bytes = max(self._largest_bytes, evaluation.size_bytes)
+        while len(self._evaluations) * self._largest_bytes > self._max_bytes:
             self._evaluations.popitem(last=False)
         return evaluation
 

@@ -62,6 +62,14 @@ class Plugin:
         del pod, cluster
         return None
 
+    def failure(self, state: "State") -> Status | None:
+        """Give what went wrong in `filter` or a score, of the first Node by name.
+
+        It ends the attempt, and nothing is kept of the class's evaluation.
+        """
+        del state
+        return None
+
 
 class EnqueueExtensions(Plugin, ABC):
     """Names the events that may undo the plugin's rejections.
@@ -133,11 +141,6 @@ class FilterPlugin(Plugin, ABC):
     @abstractmethod
     def rejections(self, state: State, nodes: NodeView) -> Sequence[Rejection]:
         """Say why, for a view of Nodes that `filter` rejected; the masks cover it, disjoint."""
-
-    def failure(self, state: State) -> Status | None:
-        """Give what went wrong in `filter`, of the first Node by name: it ends the attempt."""
-        del state
-        return None
 
 
 class PreScorePlugin(Plugin, ABC):

@@ -1,8 +1,11 @@
 """A class of Pods made ready: what PreFilter and PreScore have left to be asked for each Node."""
 
+from collections.abc import Sequence
+
 from scheduler_svc.core.framework.interface import (
     ClusterScorePlugin,
     FilterPlugin,
+    Plugin,
     ScorePlugin,
     State,
 )
@@ -19,6 +22,7 @@ class PreparedClass:
     """
 
     __slots__ = (
+        "_fallible",
         "filters",
         "node_names",
         "node_names_status",
@@ -36,10 +40,15 @@ class PreparedClass:
         self.node_names_status: Status | None = None
         self.restricting: tuple[str, ...] = ()
         self.rejection: Status | None = None
+        # Most plugins cannot fail: which can is found out once.
+        self._fallible: Sequence[tuple[Plugin, State]] | None = None
 
     def failure(self) -> Status | None:
-        """Give what went wrong while the Nodes were filtered: it ends the attempt."""
-        for plugin, state in self.filters:
+        """Give what went wrong while the Nodes were judged: it ends the attempt."""
+        if self._fallible is None:
+            asked = (*self.filters, *((plugin, state) for plugin, state, _ in self.scores))
+            self._fallible = [p for p in asked if type(p[0]).failure is not Plugin.failure]
+        for plugin, state in self._fallible:
             status = plugin.failure(state)
             if status is not None:
                 return Status(status.code, status.reasons, plugin.name)

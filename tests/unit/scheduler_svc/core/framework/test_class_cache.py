@@ -3,8 +3,11 @@
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.framework.class_cache import ClassCache
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation
+from scheduler_svc.core.framework.interface import State
 from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
+from scheduler_svc.core.status import Code, Status
 from tests.builders import GPU, make_cache, make_node_info, make_pod_info, make_profile
+from tests.scripted_plugins import Filtering, named
 
 
 def class_cache(cache: Cache, *, max_bytes: int = 10**6) -> ClassCache:
@@ -64,4 +67,24 @@ def test_the_least_recently_used_goes_first() -> None:
 def test_an_evaluation_that_is_too_large_is_not_kept() -> None:
     classes = class_cache(make_cache([make_node_info()]), max_bytes=1)
     assert isinstance(classes.evaluation(make_pod_info()), Evaluation)
+    assert classes.statistics().class_count == 0
+
+
+def test_nothing_is_kept_of_a_class_that_could_not_be_judged() -> None:
+    class Failing(Filtering):
+        is_failing = True
+
+        def failure(self, state: State) -> Status | None:
+            return Status(Code.ERROR, ("broken",)) if self.is_failing else None
+
+    plugin = named("F", Failing)()
+    cache = make_cache([make_node_info()])
+    classes = ClassCache(make_profile({"filter": [plugin]}), cache.cluster)
+    failed = classes.evaluation(make_pod_info())
+    assert classes.statistics().class_count == 0
+    plugin.is_failing = False
+    kept = classes.evaluation(make_pod_info())
+    assert kept is not failed
+    plugin.is_failing = True
+    assert classes.evaluation(make_pod_info()) is kept
     assert classes.statistics().class_count == 0
