@@ -54,6 +54,19 @@ class RBDVolumeSource(_Source, frozen=True):
     read_only: bool = False
 
 
+class AzureDiskVolumeSource(_Source, frozen=True):
+    """A disk of Azure; `kind` is Managed if it is not given."""
+
+    disk_uri: str = msgspec.field(default="", name="diskURI")
+    kind: str | None = None
+
+
+class VolumeIDSource(_Source, frozen=True):
+    """A volume of Cinder or Portworx."""
+
+    volume_id: str = msgspec.field(default="", name="volumeID")
+
+
 class CSIVolumeSource(_Source, frozen=True):
     """An inline volume of a CSI driver."""
 
@@ -71,6 +84,9 @@ class Volume(_Source, frozen=True):
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
     iscsi: ISCSIVolumeSource | None = None
     rbd: RBDVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    cinder: VolumeIDSource | None = None
+    portworx_volume: VolumeIDSource | None = None
     csi: CSIVolumeSource | None = None
 
     @property
@@ -85,6 +101,9 @@ class Volume(_Source, frozen=True):
                 self.aws_elastic_block_store,
                 self.iscsi,
                 self.rbd,
+                self.azure_disk,
+                self.cinder,
+                self.portworx_volume,
                 self.csi,
             )
         )
