@@ -21,7 +21,7 @@ from node_agent.core.journey.evidence import (
 )
 from node_agent.core.journey.marks import MarkKind, MarkSource, merge_marks
 from node_agent.core.journey.pod_kinds import is_stateful, workload_kind
-from node_agent.core.journey.pulls import KubeletEvent, Pull, first_pulls, images_pulled
+from node_agent.core.journey.pulls import KubeletEvent, Pull, bound_mark, first_pulls, images_pulled
 from node_agent.core.objects import Pod
 from node_agent.core.operations import SEEN_ANNOTATION, annotation
 from node_agent.core.timestamps import unix_nanoseconds
@@ -142,7 +142,8 @@ class Journey:
         """Take in all Events about the Pod."""
         for name, pull in first_pulls(events).items():
             self._pulls[name] = min(pull, self._pulls.get(name, pull))
-        return self._merge(images_pulled(self._pulls, self.identity.containers))
+        pulled = images_pulled(self._pulls, self.identity.containers)
+        return self._merge(pulled | bound_mark(events))
 
     def observe_gone(self, received_nanoseconds: int) -> bool:
         """Take in that the Pod has left its source."""

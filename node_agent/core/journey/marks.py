@@ -17,9 +17,9 @@ import msgspec
 
 from node_agent.core.clock import NANOSECONDS
 
-WATCH_LAG_LIMIT_NANOSECONDS: Final = 3 * NANOSECONDS
-"""A watch receipt that is later than other evidence by more is late, not exact: a whole second
-is lost to rounding, two are granted for the kubelet's status write and the watch."""
+LAG_LIMIT_NANOSECONDS: Final = 3 * NANOSECONDS
+"""A receipt, or an Event about a Binding, that is later than other evidence by more is late, not
+exact: a second is lost to rounding, two are granted for the kubelet's write and the watch."""
 
 
 class Step(StrEnum):
@@ -93,6 +93,7 @@ class MarkKind(Enum):
     CREATED_API = MarkDefinition(Step.CREATED, MarkSource.API, Clock.API_SERVER, _S)
     QUEUED_SCHEDULER = MarkDefinition(Step.QUEUED, MarkSource.SCHEDULER, Clock.SCHEDULER, 1)
     DECIDED_SCHEDULER = MarkDefinition(Step.DECIDED, MarkSource.SCHEDULER, Clock.SCHEDULER, 1)
+    BOUND_EVENTS = MarkDefinition(Step.BOUND, MarkSource.EVENTS, Clock.SCHEDULER, 1000)
     BOUND_API = MarkDefinition(Step.BOUND, MarkSource.API, Clock.API_SERVER, _S)
     KUBELET_SEEN = MarkDefinition(Step.KUBELET_SEEN, MarkSource.KUBELET, Clock.NODE, 1)
     AGENT_SEEN = MarkDefinition(Step.AGENT_SEEN, MarkSource.WATCH, Clock.NODE, 1)
@@ -119,6 +120,14 @@ class MarkKind(Enum):
 KINDS_BY_STEP: Final[dict[Step, tuple[MarkKind, ...]]] = {
     step: tuple(kind for kind in MarkKind if kind.value.step is step) for step in Step
 }
+
+
+_AFTERWARDS: Final = frozenset(
+    kind
+    for kind in MarkKind
+    if kind.value.source is MarkSource.WATCH or kind is MarkKind.BOUND_EVENTS
+)
+"""Evidence that is stamped after the fact."""
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
@@ -149,16 +158,16 @@ def best_mark(step: Step, marks: dict[MarkKind, int]) -> Mark | None:
     Returns
     -------
     Mark or None
-        None where nobody told of the step. A watch receipt later than other evidence by
-        more than `WATCH_LAG_LIMIT_NANOSECONDS` is passed over.
+        None where nobody told of the step. A receipt, or an Event about a Binding, that is
+        more than `LAG_LIMIT_NANOSECONDS` later than other evidence, is passed over.
     """
     known = [Mark(kind, marks[kind]) for kind in KINDS_BY_STEP[step] if kind in marks]
     if not known:
         return None
     first = known[0]
-    if first.kind.value.source is MarkSource.WATCH and len(known) > 1:
+    if first.kind in _AFTERWARDS and len(known) > 1:
         lag = first.at_nanoseconds - known[1].at_nanoseconds
-        return known[1] if lag > WATCH_LAG_LIMIT_NANOSECONDS else first
+        return known[1] if lag > LAG_LIMIT_NANOSECONDS else first
     return first
 
 

@@ -18,6 +18,7 @@ from node_agent.core.journey.marks import MarkKind
 from node_agent.core.timestamps import unix_nanoseconds
 
 PULLED: Final = "Pulled"
+SCHEDULED: Final = "Scheduled"
 
 _UNITS: Final = {
     "h": 3600 * NANOSECONDS,
@@ -37,15 +38,23 @@ _CONTAINER: Final = re.compile(r"spec\.(?:initContainers|containers|ephemeralCon
 
 
 class KubeletEvent(msgspec.Struct, frozen=True, gc=False):
-    """An Event about a Pod: its reason and text, of which container, when last (whole seconds).
+    """An Event about a Pod: its reason and text, of which container, when.
 
-    `container` is "" where the Event is about the Pod as a whole.
+    Attributes
+    ----------
+    container
+        "" where the Event is about the Pod as a whole.
+    last_nanoseconds
+        When it happened last, in whole seconds; None where its writer tells only the other.
+    event_nanoseconds
+        When it happened first, in microseconds; None as above.
     """
 
     reason: str
     message: str
     container: str
     last_nanoseconds: int | None
+    event_nanoseconds: int | None = None
 
 
 class Pull(msgspec.Struct, frozen=True, gc=False, order=True):
@@ -59,12 +68,20 @@ class Pull(msgspec.Struct, frozen=True, gc=False, order=True):
 
 
 def kubelet_event(
-    reason: str, message: str, field_path: str, last_timestamp: str | None
+    reason: str,
+    message: str,
+    field_path: str,
+    last_timestamp: str | None,
+    event_time: str | None = None,
 ) -> KubeletEvent:
     """Make one of an Event's fields; `field_path` is ``involvedObject.fieldPath``."""
     match = _CONTAINER.fullmatch(field_path)
     return KubeletEvent(
-        reason, message, match[1] if match else "", unix_nanoseconds(last_timestamp)
+        reason,
+        message,
+        match[1] if match else "",
+        unix_nanoseconds(last_timestamp),
+        unix_nanoseconds(event_time),
     )
 
 
@@ -96,6 +113,14 @@ def go_duration_nanoseconds(text: str) -> int | None:
         total += int(whole) * _UNITS[unit]
         total += int(fraction.ljust(9, "0")) * _UNITS[unit] // NANOSECONDS if fraction else 0
     return total
+
+
+def bound_mark(events: Iterable[KubeletEvent]) -> dict[MarkKind, int]:
+    """Give the mark of the scheduler's ``Scheduled`` Event, where it tells microseconds."""
+    for event in events:
+        if event.reason == SCHEDULED and event.event_nanoseconds is not None:
+            return {MarkKind.BOUND_EVENTS: event.event_nanoseconds}
+    return {}
 
 
 def images_pulled(pulls: dict[str, Pull], containers: Iterable[str]) -> dict[MarkKind, int]:

@@ -91,7 +91,8 @@ async def list_events(client: EventClient, namespace: str, uid: str) -> list[Kub
             event.reason,
             event.message,
             event.involved_object.field_path,
-            event.last_timestamp or event.event_time,
+            event.last_timestamp,
+            event.event_time,
         )
         for event in events
     ]

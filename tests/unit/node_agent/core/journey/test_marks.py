@@ -63,3 +63,10 @@ def test_the_earliest_of_a_kind_stays() -> None:
 def test_what_the_agent_hears_is_on_the_nodes_clock() -> None:
     heard = [kind for kind in MarkKind if kind.value.source is MarkSource.WATCH]
     assert {kind.value.clock.value for kind in heard} == {"node"}
+
+
+def test_an_event_about_a_binding_is_finer_than_the_condition() -> None:
+    marks = {MarkKind.BOUND_API: 7 * NANOSECONDS, MarkKind.BOUND_EVENTS: 7_250_000_000}
+    assert best_mark(Step.BOUND, marks) == Mark(MarkKind.BOUND_EVENTS, 7_250_000_000)
+    late = {**marks, MarkKind.BOUND_EVENTS: 10 * NANOSECONDS + 1}
+    assert best_mark(Step.BOUND, late) == Mark(MarkKind.BOUND_API, 7 * NANOSECONDS)

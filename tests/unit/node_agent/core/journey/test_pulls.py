@@ -7,6 +7,7 @@ from node_agent.core.journey.marks import MarkKind
 from node_agent.core.journey.pulls import (
     KubeletEvent,
     Pull,
+    bound_mark,
     first_pulls,
     go_duration_nanoseconds,
     images_pulled,
@@ -98,3 +99,10 @@ def test_images_are_there_once_each_container_has_its_own() -> None:
     assert images_pulled(pulls, ("a", "b")) == expected
     assert images_pulled(pulls, ("a", "b", "c")) == {}
     assert images_pulled(pulls, ()) == {}
+
+
+def test_the_event_of_a_binding_tells_microseconds() -> None:
+    coarse = kubelet_event("Scheduled", "m", "", stamp(1))
+    fine = kubelet_event("Scheduled", "m", "", None, "2026-06-01T12:00:01.250001Z")
+    assert bound_mark([pulled("a", 1), coarse]) == {}
+    assert bound_mark([coarse, fine]) == {MarkKind.BOUND_EVENTS: nanoseconds(1.250001)}

@@ -34,7 +34,7 @@ async def test_the_events_of_a_pod() -> None:
     assert seen[0].query["fieldSelector"] == "involvedObject.uid=u1"
     assert read == [
         KubeletEvent("Pulled", 'Successfully pulled image "i" in 2s', "c", nanoseconds(4)),
-        KubeletEvent("Scheduled", "m", "", nanoseconds(1.5)),
+        KubeletEvent("Scheduled", "m", "", None, nanoseconds(1.5)),
         KubeletEvent("Odd", "", "", None),
     ]
     assert events.counts == {"read": 1, "failed": 0}
