@@ -1,0 +1,1 @@
+"""Random clusters: the same family and seed give the same snapshot."""

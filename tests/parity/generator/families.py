@@ -1,0 +1,142 @@
+"""Families of snapshots: each is about one plugin, or about how several get along."""
+
+import random
+from typing import Final
+
+from tests.parity.generator.devices import devices
+from tests.parity.generator.manifests import (
+    APPS,
+    NAMESPACES,
+    Manifest,
+    Random,
+    chance,
+    is_pending,
+    manifest,
+)
+from tests.parity.generator.nodes import ROOMY, add_images, node, taint, tolerations
+from tests.parity.generator.pods import (
+    add_ports,
+    nominate,
+    place,
+    pod,
+    prioritize,
+    start_ending,
+)
+from tests.parity.generator.rules import add_node_affinity, add_pod_affinity, add_spread
+from tests.parity.generator.storage import add_exclusive_disks, storage
+
+FAMILIES: Final = (
+    "resources",
+    "taints",
+    "nodeaffinity",
+    "ports",
+    "spread",
+    "interpod",
+    "images",
+    "volumes",
+    "preemption",
+    "nominated",
+    "contention",
+    "dra",
+    "mixed",
+    "everything",
+)
+PENDING_COUNT: Final = 6
+# The family's own plugin decides, not room.
+_ROOMY: Final = frozenset({"spread", "interpod", "ports", "nodeaffinity", "taints", "images"})
+_RICH: Final = frozenset({"resources", "preemption", "mixed", "nominated", "everything"})
+_SEVERAL_NAMESPACES: Final = frozenset({"interpod", "spread", "mixed", "contention"})
+_DENSE: Final = frozenset({"preemption", "nominated", "contention"})
+_MANY: Final = frozenset({"mixed", "everything"})
+
+
+def snapshot(family: str, seed: int, pending_count: int = PENDING_COUNT) -> list[Manifest]:
+    """Give the objects of a cluster: Nodes, others, Pods."""
+    r = random.Random(f"{family}:{seed}")
+    nodes = [node(r, number) for number in range(r.choice([4, 8, 12, 20]))]
+    if family in _ROOMY:
+        for roomy in nodes:
+            roomy["status"]["allocatable"].update(ROOMY)
+    pods = _pods(r, family, nodes, pending_count)
+    for target in pods:
+        _add_rules(r, family, target, nodes)
+    others = [*_namespaces(), *_services(r, family), *_add_objects(r, family, pods, nodes)]
+    return nodes + others + pods
+
+
+def _add_objects(
+    r: Random, family: str, pods: list[Manifest], nodes: list[Manifest]
+) -> list[Manifest]:
+    """Add what concerns Nodes and Pods alike; gives the objects beside them."""
+    made: list[Manifest] = []
+    if _happens(
+        r, family, {**dict.fromkeys(_MANY, 0.5), "taints": 1, "spread": 0.4, "preemption": 0.4}
+    ):
+        taint(r, nodes)
+        for target in pods:
+            target["spec"]["tolerations"] = tolerations(r)
+    if family in {"images", *_MANY}:
+        add_images(r, nodes)
+    if _happens(r, family, {"volumes": 1, "mixed": 0.5, "everything": 0.5}):
+        made += storage(r, pods, nodes)
+        add_exclusive_disks(r, pods)
+    if _happens(r, family, {"dra": 1, "everything": 0.5}):
+        made += devices(r, pods, nodes)
+    if _happens(r, family, {**dict.fromkeys(_DENSE, 1), "everything": 0.7}):
+        made += prioritize(r, pods)
+    if _happens(r, family, {"nominated": 1, "contention": 0.3, "everything": 0.3}):
+        nominate(r, pods, nodes)
+    return made
+
+
+def _pods(r: Random, family: str, nodes: list[Manifest], pending_count: int) -> list[Manifest]:
+    is_rich = family in _RICH
+    several = family in _SEVERAL_NAMESPACES
+    running_count = len(nodes) * r.choice([4, 6] if family in _DENSE else [0, 1, 2, 3])
+
+    def make(name: str, namespaces: list[str]) -> Manifest:
+        namespace = r.choice(namespaces) if several else "default"
+        return pod(r, name, is_rich=is_rich, namespace=namespace)
+
+    running = [
+        place(r, make(f"run{number}", ["default", "default", "team-a", "team-b"]), nodes)
+        for number in range(running_count)
+    ]
+    pending = [
+        make(f"new{number}", ["default", "default", "team-a"]) for number in range(pending_count)
+    ]
+    return running + pending
+
+
+def _add_rules(r: Random, family: str, target: Manifest, nodes: list[Manifest]) -> None:
+    many = dict.fromkeys(_MANY, 0.4)
+    if _happens(r, family, {**many, "nodeaffinity": 1, "spread": 0.3}):
+        add_node_affinity(r, target, nodes)
+    if _happens(r, family, {**dict.fromkeys(_MANY, 0.3), "ports": 1}):
+        add_ports(r, target)
+    if is_pending(target) and _happens(r, family, {**many, "spread": 1, "contention": 0.4}):
+        add_spread(r, target)
+    if _happens(r, family, {**many, "interpod": 1, "contention": 0.3, "preemption": 0.15}):
+        add_pod_affinity(r, target)
+    if not is_pending(target) and _happens(r, family, {"spread": 0.08, "everything": 0.05}):
+        start_ending(r, target)
+
+
+def _happens(r: Random, family: str, probabilities: dict[str, float]) -> bool:
+    return chance(r, probabilities.get(family, 0))
+
+
+def _namespaces() -> list[Manifest]:
+    made = [manifest("v1", "Namespace", name) for name in NAMESPACES]
+    for namespace, labels in zip(made, NAMESPACES.values(), strict=True):
+        namespace["metadata"]["labels"] = labels
+    return made
+
+
+def _services(r: Random, family: str) -> list[Manifest]:
+    if family not in {"spread", *_MANY} and not chance(r, 0.1):
+        return []
+    return [
+        manifest("v1", "Service", app, "default", spec={"selector": {"app": app}})
+        for app in r.sample(APPS, 2)
+    ]
