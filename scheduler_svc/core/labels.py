@@ -23,6 +23,8 @@ Rows = npt.NDArray[np.intp] | slice
 
 ABSENT: Final = -1
 NODE_NAME_FIELD: Final = "metadata.name"
+_MAX_KEPT_TABLE: Final = 64
+_MAX_GATHERED: Final = 64
 
 
 class LabelColumn:
@@ -36,6 +38,32 @@ class LabelColumn:
         self.codes: Int32Array = np.full(capacity, ABSENT, dtype=np.int32)
         self.values: list[str] = []
         self._code_of: dict[str, int] = {}
+        self._indices: npt.NDArray[np.intp] = self.codes.astype(np.intp)
+        self._gathered: dict[bytes, BoolArray] = {}
+        self._gathered_version = 0
+
+    def gather(self, table: BoolArray) -> BoolArray:
+        """Give `table`, bool `(values + 1,)`, for the code of each Node, the last where absent.
+
+        Read-only, `(N,)`. Cost: one look-up for a small table that came before.
+        """
+        if self._gathered_version != self.version:
+            self._indices = self.codes.astype(np.intp)
+            self._gathered.clear()
+            self._gathered_version = self.version
+        if len(table) > _MAX_KEPT_TABLE:
+            return table.take(self._indices)
+        key = table.tobytes()
+        gathered = self._gathered.get(key)
+        if gathered is None:
+            if len(self._gathered) == _MAX_GATHERED:
+                self._gathered.clear()
+            gathered = self._gathered[key] = table.take(self._indices)
+        return gathered
+
+    def code_of(self, value: str) -> int | None:
+        """Give the code of a value; None if no Node has ever had it."""
+        return self._code_of.get(value)
 
     def set(self, row: int, value: str | None) -> None:
         """Store the value of one Node; None for a Node without the label."""

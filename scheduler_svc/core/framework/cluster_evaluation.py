@@ -105,14 +105,19 @@ class ClusterEvaluation:
         if known.any():
             self._add_normalized(totals, feasible)
             self._add_scores(totals[: nodes.count], nodes, known, stopwatch)
-        totals[~feasible] = INFEASIBLE
+        np.putmask(totals, ~feasible, INFEASIBLE)
         self.totals = totals
 
     def _add_normalized(self, totals: TotalArray, feasible: BoolArray) -> None:
+        constant = 0
         for share in self._normalized:
             share.normalize(feasible, _EVERY_ROW)
-            # What stands for Nodes that are not feasible may be too large for the type.
-            np.add(totals, share.shares, out=totals, casting="unsafe")
+            if isinstance(share.shares, int):
+                constant += share.shares
+            else:
+                # What stands for Nodes that are not feasible may be too large for the type.
+                np.add(totals, share.shares, out=totals, casting="unsafe")
+        totals += constant
 
     def _add_scores(
         self, totals: TotalArray, nodes: NodeView, feasible: BoolArray, stopwatch: Stopwatch | None
@@ -121,7 +126,8 @@ class ClusterEvaluation:
             method = plugin.score_feasible
             scores = timed(stopwatch, "Score", plugin.name, method, state, nodes, feasible)
             if scores is not None:
-                np.add(totals, scores * weight, out=totals, casting="unsafe")
+                # In the narrow type of the totals: a third of the cost of adding wide ones.
+                totals += np.multiply(scores, weight, dtype=self._dtype, casting="unsafe")
 
     def _score_normalized(self, columns: NodeColumns, stopwatch: Stopwatch | None) -> None:
         """Ask for the raw scores of the rows that changed, or of all."""

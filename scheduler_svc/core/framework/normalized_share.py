@@ -15,12 +15,14 @@ class NormalizedShare:
     nothing but a different raw score can move it.
     """
 
-    __slots__ = ("_extremes", "_raw", "plugin", "shares", "state", "weight")
+    __slots__ = ("_constant_of", "_extremes", "_raw", "plugin", "shares", "state", "weight")
 
     def __init__(self, plugin: NormalizedScorePlugin, state: State, weight: int) -> None:
         self.plugin, self.state, self.weight = plugin, state, weight
         self._raw: Int64Array | int | None = None
         self._extremes: tuple[int, int] | None = None
+        # The raw score that `shares` is of, while it is one number.
+        self._constant_of: int | None = None
         self.shares: Int64Array | int = 0
 
     @property
@@ -36,7 +38,7 @@ class NormalizedShare:
     def reset(self) -> None:
         """Forget all raw scores, and the arrays: the number of rows may have changed."""
         self._raw = None
-        self._extremes = None
+        self._extremes = self._constant_of = None
         self.shares = 0
 
     def score(self, view: NodeView, row_count: int, stopwatch: Stopwatch | None) -> None:
@@ -58,9 +60,12 @@ class NormalizedShare:
         raw = self._raw
         if raw is None or isinstance(raw, int):
             value = raw or 0
-            one = np.array([value], dtype=np.int64)
-            self.shares = int(self.plugin.normalize(one, value, value)[0]) * self.weight
+            if value != self._constant_of:
+                one = np.array([value], dtype=np.int64)
+                self.shares = int(self.plugin.normalize(one, value, value)[0]) * self.weight
+                self._constant_of = value
             return True
+        self._constant_of = None
         if not feasible.any():
             # Nothing to compare with yet; as an array, so that it is looked at once there is.
             self._extremes = None

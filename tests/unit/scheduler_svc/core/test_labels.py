@@ -116,3 +116,26 @@ def test_a_term_is_met_when_all_of_it_is() -> None:
 
 def test_an_empty_term_matches_nothing() -> None:
     assert not matches_term(term(), {"zone": "a"}, "n1")
+
+
+@pytest.mark.parametrize("value_count", [3, 200])
+def test_tables_are_gathered_by_code(value_count: int) -> None:
+    column = LabelColumn(400)
+    for row in range(390):
+        column.set(row, None if row % 7 == 0 else f"v{row % value_count}")
+    length = len(column.values) + 1
+    for step in (*range(1, 100), 1, 2):
+        table = np.arange(length) % (step + 1) == 0
+        assert column.gather(table).tolist() == table[column.codes].tolist()
+    column.set(0, "another")
+    column.set(1, None)
+    table = np.arange(length + 1) % 2 == 0
+    assert column.gather(table).tolist() == table[column.codes].tolist()
+    column.grow(500)
+    assert column.gather(table).tolist() == table[column.codes].tolist()
+
+
+def test_values_have_codes() -> None:
+    column = LabelColumn(2)
+    column.set(1, "a")
+    assert (column.code_of("a"), column.code_of("b")) == (0, None)
