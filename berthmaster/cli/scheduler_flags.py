@@ -4,17 +4,18 @@ from typing import Final
 
 import click
 
-from berthmaster.cli.grouped import Duration, GroupedOption, IpAddress, Verbosity
-from kubeio.logs import MAX_VERBOSITY, LogFormat
+from berthmaster.cli.daemon_flags import (
+    FILE,
+    LOGGING_OPTIONS,
+    login_options,
+    serving_options,
+)
+from berthmaster.cli.grouped import Duration, GroupedOption
 from scheduler_svc.shell.options import DEFAULT_SCHEDULER_NAME
 
 CONFIGURATION: Final = "Configuration"
 ELECTION: Final = "Leader election"
 BINDING: Final = "Binding"
-SERVING: Final = "Serving"
-LOGGING: Final = "Logging"
-FILE: Final = click.Path(allow_dash=True)
-"""A path as it was typed, which shells complete; whoever reads the file says what is wrong."""
 
 OPTIONS: Final[tuple[click.Option, ...]] = (
     GroupedOption(
@@ -28,17 +29,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         default="",
         help="A KubeSchedulerConfiguration v1 file, as kube-scheduler reads it.",
     ),
-    GroupedOption(
-        ("--kubeconfig",),
-        group=CONFIGURATION,
-        type=FILE,
-        metavar="FILE",
-        help="Where the API server is and as whom to log in. Without it: KUBECONFIG, "
-        "~/.kube/config, the Pod's ServiceAccount.",
-    ),
-    GroupedOption(
-        ("--context",), group=CONFIGURATION, metavar="NAME", help="The kubeconfig's context to use."
-    ),
+    *login_options(CONFIGURATION),
     GroupedOption(
         ("--scheduler-name",),
         group=CONFIGURATION,
@@ -121,59 +112,6 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         show_default=True,
         help="How many Bindings at once to begin with; it adapts to the API server.",
     ),
-    GroupedOption(
-        ("--bind-address",),
-        group=SERVING,
-        type=IpAddress(),
-        metavar="IP",
-        default="0.0.0.0",  # noqa: S104 - as kube-scheduler; probes come from the Node
-        show_default=True,
-        help="The address to serve HTTPS on.",
-    ),
-    GroupedOption(
-        ("--secure-port",),
-        group=SERVING,
-        type=click.IntRange(0, 65535),
-        default=10259,
-        show_default=True,
-        help="The port to serve HTTPS on; 0: any free one, which the log tells.",
-    ),
-    GroupedOption(
-        ("--tls-cert-file",),
-        group=SERVING,
-        type=FILE,
-        metavar="FILE",
-        help="Certificate (PEM) to serve with, read again when it changes. Default: self-signed.",
-    ),
-    GroupedOption(
-        ("--tls-private-key-file",), group=SERVING, type=FILE, metavar="FILE", help="Its key (PEM)."
-    ),
-    GroupedOption(
-        ("--authorization",),
-        group=SERVING,
-        type=click.Choice(["rbac", "none"]),
-        default="rbac",
-        show_default=True,
-        help="Whether the API server is asked who may read /metrics and /configz.",
-    ),
-    GroupedOption(
-        (
-            "-v",
-            "--v",
-            "verbosity",
-        ),
-        group=LOGGING,
-        type=Verbosity(0, MAX_VERBOSITY, clamp=True),
-        default=0,
-        show_default=True,
-        help="How much to log: 2 tells what becomes of Pods, 3 each step.",
-    ),
-    GroupedOption(
-        ("--log-format",),
-        group=LOGGING,
-        type=click.Choice([format_.value for format_ in LogFormat]),
-        default=LogFormat.TEXT.value,
-        show_default=True,
-        help="Lines for people, or JSON.",
-    ),
+    *serving_options(10259, "/metrics and /configz"),
+    *LOGGING_OPTIONS,
 )

@@ -49,7 +49,7 @@ class NodeAgent:
         self.config = PodConfig(sources)
         self.known = KnownPods()
         self.workers = PodWorkers(self.known.mirror_of_name)
-        self._observers = tuple(observers)
+        self._observers = list(observers)
         self._listed: set[Source] = set()
         # Pods that were gone before all sources had been heard of: their workers wait for that.
         self._removed_early: dict[str, Pod] = {}
@@ -61,6 +61,10 @@ class NodeAgent:
             Operation.RECONCILE: self._reconcile,
             Operation.REMOVE: self._remove,
         }
+
+    def attach(self, observer: PodObserver) -> None:
+        """Add an observer, the last in order; before anything is handled."""
+        self._observers.append(observer)
 
     def handle(self, event: Event, now: Now) -> list[Effect]:
         """Take in a source's list; give what is to be told of it, in order.

@@ -20,7 +20,9 @@ _logger = logging.getLogger(__name__)
 class PodSource(Protocol):
     """Hands over all Pods it knows of, again and again."""
 
-    source: Source
+    @property
+    def source(self) -> Source:
+        """Which one it is."""
 
     async def run(self) -> None:
         """Work until cancelled; what goes wrong is told and tried again."""

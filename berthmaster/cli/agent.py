@@ -1,0 +1,77 @@
+"""``berthmaster agent``: flags in, a running node agent out."""
+
+import asyncio
+from typing import Any, NoReturn
+
+import click
+import uvloop
+
+from berthmaster import __version__
+from berthmaster.cli.agent_flags import OPTIONS
+from berthmaster.cli.grouped import GroupedCommand
+from kubeio.certificates import CertificateError
+from kubeio.daemon import ExitCode, ServingError, UsageError
+from kubeio.login import KubeConfigError
+from kubeio.logs import LogFormat, configure_logging
+from kubeio.serving import ServingOptions
+from node_agent.shell.app import run_agent
+from node_agent.shell.options import AgentOptions, read_headers
+
+
+@click.command(cls=GroupedCommand, params=list(OPTIONS))
+def command(**flags: Any) -> None:
+    """Keep the kubelet's view of a Node's Pods, and tell where their time goes.
+
+    The agent changes nothing: it starts no containers and writes nothing to the cluster.
+
+    \b
+    Examples:
+      # in a Pod of a DaemonSet, with NODE_NAME from the field spec.nodeName
+      berthmaster agent
+      # anywhere, for one Node, with each step of each Pod in the log
+      berthmaster agent --node-name worker-1 --kubeconfig ~/.kube/config -v 3
+      # with the manifests that the kubelet reads
+      berthmaster agent --static-pod-path /etc/kubernetes/manifests
+
+    \b
+    Exit codes: 0 stopped; 1 failed; 2 bad flags or files.
+    """
+    try:
+        options = _read_options(flags)
+        options.check()
+        configure_logging(verbosity=options.verbosity, format_=options.log_format)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            code = runner.run(run_agent(options))
+    except (UsageError, KubeConfigError, CertificateError) as error:
+        _fail(error, ExitCode.BAD_USAGE)
+    except ServingError as error:
+        _fail(error, ExitCode.FAILED)
+    raise SystemExit(code)
+
+
+def _read_options(flags: dict[str, Any]) -> AgentOptions:
+    return AgentOptions(
+        version=__version__,
+        node_name=flags["node_name"],
+        kubeconfig=flags["kubeconfig"],
+        context=flags["context"],
+        static_pod_path=flags["static_pod_path"],
+        static_pod_url=flags["static_pod_url"],
+        static_pod_url_headers=read_headers(flags["static_pod_url_header"]),
+        file_check_seconds=flags["file_check_frequency"],
+        http_check_seconds=flags["http_check_frequency"],
+        serving=ServingOptions(
+            bind_address=flags["bind_address"],
+            port=flags["secure_port"],
+            certificate_file=flags["tls_cert_file"],
+            key_file=flags["tls_private_key_file"],
+        ),
+        authorize=flags["authorization"] == "rbac",
+        verbosity=flags["verbosity"],
+        log_format=LogFormat(flags["log_format"]),
+    )
+
+
+def _fail(error: Exception, code: ExitCode) -> NoReturn:
+    click.echo(f"Error: {error}", err=True)
+    raise SystemExit(code)
