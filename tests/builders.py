@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from scheduler_svc.core.affinity_objects import PodAffinity
+from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster import Cluster
@@ -29,6 +30,7 @@ from scheduler_svc.core.objects import (
     NodeSpec,
     NodeStatus,
     ObjectMeta,
+    OwnerReference,
     Pod,
     PodCondition,
     PodSchedulingGate,
@@ -89,6 +91,8 @@ class PodFields(TypedDict, total=False):
     init_container_statuses: Sequence[ContainerStatus]
     granted: Amounts
     allocated: Amounts
+    spread: Sequence[TopologySpreadConstraint]
+    owner: OwnerReference
 
 
 class NodeFields(TypedDict, total=False):
@@ -132,6 +136,7 @@ def make_pod(name: str = "a", **fields: Unpack[PodFields]) -> Pod:
             resource_version=fields.get("version", "1"),
             labels=fields.get("labels"),
             deletion_timestamp="2026-01-01T00:00:00Z" if fields.get("is_terminating") else None,
+            owner_references=(fields["owner"],) if "owner" in fields else (),
         ),
         spec=_pod_spec(fields),
         status=PodStatus(
@@ -163,6 +168,7 @@ def _pod_spec(fields: PodFields) -> PodSpec:
         resources=_requirements(fields.get("pod_requests")),
         scheduling_gates=tuple(PodSchedulingGate(gate) for gate in fields.get("gates", ())),
         priority=fields.get("priority"),
+        topology_spread_constraints=tuple(fields.get("spread", ())),
     )
 
 

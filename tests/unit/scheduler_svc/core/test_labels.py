@@ -125,7 +125,7 @@ def test_tables_are_gathered_by_code(value_count: int) -> None:
         column.set(row, None if row % 7 == 0 else f"v{row % value_count}")
     length = len(column.values) + 1
     tables = np.random.default_rng(1).random((100, length)) < 0.5
-    for table in (*tables, *tables):
+    for table in np.repeat(tables, 2, axis=0):
         assert column.gather(table).tolist() == table[column.codes].tolist()
     column.set(0, "another")
     column.set(1, None)
