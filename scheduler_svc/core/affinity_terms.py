@@ -83,8 +83,7 @@ class TermHolders:
         counter = self._counted()
         if counter is None:
             counter = TermCounter(self, Tally(row_count))
-            for row, count in self.rows.items():
-                counter.tally.add(row, count)
+            counter.tally.add_unread(self.rows)
             self._counter = weakref.ref(counter)
         return counter
 

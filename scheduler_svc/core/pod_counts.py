@@ -7,7 +7,7 @@ one look-up.
 """
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -65,6 +65,14 @@ class Tally:
         sign, encoded = (1, 2 * row) if count > 0 else (-1, 2 * row + 1)
         for _ in range(sign * count):
             self.log.append(encoded)
+
+    def add_unread(self, rows: Mapping[int, int]) -> None:
+        """Count many at once, by row, before anybody reads the log."""
+        count = len(rows)
+        self.counts[np.fromiter(rows, np.intp, count)] += np.fromiter(
+            rows.values(), np.int32, count
+        )
+        self.total += sum(rows.values())
 
     def grow(self, row_count: int) -> None:
         """Make room for more rows."""
@@ -150,8 +158,7 @@ class PodCounts:
         for (namespace, labels, is_terminating), group in self._groups.items():
             if query.matches(namespace, dict(labels), is_terminating=is_terminating):
                 group.tallies.append(tally)
-                for row, count in group.rows.items():
-                    tally.add(row, count)
+                tally.add_unread(group.rows)
         return tally
 
     def _tallies_of(self, key: GroupKey) -> list[Tally]:

@@ -12,7 +12,11 @@ from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import Int64Array
 from scheduler_svc.core.framework.interface import MAX_NODE_SCORE
 from scheduler_svc.core.labels import BoolArray, Rows
-from scheduler_svc.core.plugins.inter_pod_affinity.domain_totals import CountedTerm, DomainTotals
+from scheduler_svc.core.plugins.inter_pod_affinity.domain_totals import (
+    CountedTerm,
+    DomainPresence,
+    DomainTotals,
+)
 from scheduler_svc.core.plugins.inter_pod_affinity.own_terms import OwnTerm, OwnTerms
 from scheduler_svc.core.pods import PodInfo
 
@@ -42,19 +46,19 @@ class FilterState:
         self._own = own
         self._cluster = cluster
         self._meets_itself = own is not None and own.meets_itself(pod)
-        self._affinity: list[DomainTotals] = []
+        self._affinity: list[DomainPresence] = []
         excluding: list[CountedTerm] = []
         if own is not None:
             if own.affinity is not None:
                 counter = cluster.pod_counts.counter(own.affinity)
                 self._affinity = [
-                    DomainTotals(cluster.columns, [CountedTerm(counter, key)])
+                    DomainPresence(cluster.columns, [CountedTerm(counter, key)])
                     for key in own.affinity_keys
                 ]
             excluding += _own_counts(own.anti_affinity, cluster)
         self._excluding_terms = dict.fromkeys(_of_kind(TermKind.ANTI_AFFINITY, match.holders))
         excluding += _existing_counts(self._excluding_terms, cluster)
-        self._excluding = DomainTotals(cluster.columns, excluding) if excluding else None
+        self._excluding = DomainPresence(cluster.columns, excluding) if excluding else None
         self._version = cluster.affinity_terms.version
         # Upstream's PreFilter skips such Pods, and then looks at no Pod that may come, either.
         self._is_idle = False
@@ -69,10 +73,10 @@ class FilterState:
             return None
         mask = self.near()
         if self._excluding is not None:
-            mask &= self._excluding.refresh() == 0
+            mask = mask & ~self._excluding.refresh()
         if self._cluster.speculated:
             guests = self._speculative_terms()
-            mask &= _nowhere_near(_existing_counts(guests, self._cluster), self._cluster)
+            mask = mask & _nowhere_near(_existing_counts(guests, self._cluster), self._cluster)
         return mask
 
     def near(self) -> BoolArray:
@@ -81,14 +85,14 @@ class FilterState:
         A Pod that meets its own demands needs none where there is none anywhere, but the keys.
         """
         columns = self._cluster.columns
-        near = [totals.refresh() > 0 for totals in self._affinity]
+        near = [presence.refresh() for presence in self._affinity]
         if self._own is not None and self._meets_itself and not any(mask.any() for mask in near):
             near = [columns.label_column(key).codes >= 0 for key in self._own.affinity_keys]
         if not near:
             return np.ones(columns.capacity, dtype=np.bool_)
         mask, *others = near
         for other in others:
-            mask &= other
+            mask = mask & other
         return mask
 
     def away(self) -> BoolArray:
@@ -133,12 +137,13 @@ class ScoreState:
             return None
         raw = self._totals.refresh()[rows]
         among = raw if feasible.all() else raw[feasible]
-        lowest, highest = int(among.min()), int(among.max())
+        lowest, highest = float(among.min()), float(among.max())
         if lowest == highest:
             is_skipped = lowest == 0 and not self._totals.is_anything_counted()
             return None if is_skipped else np.zeros(len(raw), dtype=np.int64)
         # The division comes first, as upstream's: 29 of 100 gives 28.
-        shares = (raw - lowest) / float(highest - lowest)
+        shares = raw - lowest
+        shares /= highest - lowest
         shares *= MAX_NODE_SCORE
         return shares.astype(np.int64)
 
@@ -163,5 +168,6 @@ def _existing_counts(
 
 
 def _nowhere_near(terms: list[CountedTerm], cluster: Cluster) -> BoolArray:
-    away: BoolArray = DomainTotals(cluster.columns, terms).refresh() == 0
-    return away
+    if not terms:
+        return np.ones(cluster.columns.capacity, dtype=np.bool_)
+    return ~DomainPresence(cluster.columns, terms).refresh()

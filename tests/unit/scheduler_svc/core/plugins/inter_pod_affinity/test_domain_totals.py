@@ -8,6 +8,7 @@ from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.plugins.inter_pod_affinity.domain_totals import (
     _MAX_CHANGES,
     CountedTerm,
+    DomainPresence,
     DomainTotals,
 )
 from scheduler_svc.core.pod_counts import Tally
@@ -45,7 +46,7 @@ def test_every_pod_counts_in_the_whole_domain() -> None:
     pods = counted(columns, a1=2, b1=1, bare=7)
     totals = DomainTotals(columns, [CountedTerm(pods, "zone")])
     assert by_node(totals, columns) == {"a1": 2, "a2": 2, "b1": 1}
-    assert len(totals.totals) == columns.capacity
+    assert len(totals.refresh()) == columns.capacity
 
 
 def test_terms_add_up() -> None:
@@ -96,6 +97,37 @@ def test_totals_follow_the_nodes() -> None:
     assert by_node(totals, columns) == {"a2": 3, "b1": 2, "bare": 2}
 
 
+def test_presence_is_a_total_that_is_not_zero() -> None:
+    columns = make_nodes()
+    web, db = counted(columns, a1=1), counted(columns, bare=2)
+    terms = [CountedTerm(web, "zone"), CountedTerm(db, "host", 5), CountedTerm(web, "host")]
+    presence = DomainPresence(columns, terms)
+    row_of = columns.rows
+
+    def present() -> set[str]:
+        mask = presence.refresh()
+        assert mask.tolist() == (DomainTotals(columns, terms).refresh() > 0).tolist()
+        return {name for name, row in row_of.items() if mask[row]}
+
+    assert present() == {"a1", "a2"}
+    web.tally.add(row_of["a2"], 1)
+    assert present() == {"a1", "a2"}
+    web.tally.add(row_of["a1"], -1)
+    web.tally.add(row_of["a2"], -1)
+    assert present() == set()
+    db.tally.add(row_of["b1"], 2)
+    web.tally.add(row_of["bare"], 1)
+    assert present() == {"b1"}
+    db.tally.add(row_of["b1"], -1)
+    assert present() == {"b1"}
+    web.tally.add(row_of["a1"], 3 * _MAX_CHANGES)
+    assert present() == {"a1", "a2", "b1"}
+    columns.set_node(make_node_info("a2", labels={"zone": "b", "host": "b1"}))
+    assert present() == {"a1", "a2", "b1"}
+    columns.set_node(make_node_info("a1"))
+    assert present() == {"a2", "b1"}
+
+
 def test_totals_grow_with_the_rows() -> None:
     columns = make_nodes()
     web = counted(columns, a1=1)
@@ -120,7 +152,6 @@ def test_nothing_counted_is_not_the_same_as_nothing_left_over() -> None:
     none = DomainTotals(columns, [CountedTerm(nobody, "zone")])
     none.refresh()
     assert not none.is_anything_counted()
-    assert not DomainTotals(columns, []).is_anything_counted()
     one = DomainTotals(columns, [CountedTerm(web, "zone")])
     web.tally.add(columns.rows["a1"], 1)
     one.refresh()
