@@ -1,0 +1,196 @@
+"""A timeline as bars, for people.
+
+The way to ready has one scale, what comes after it another: a Pod that has run for a week
+would leave nothing to be seen of its start.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from node_agent.core.journey.marks import Step
+from node_agent.core.journey.timeline import SegmentView, StepView, Timeline
+
+BAR_COLUMNS: Final = 40
+_BLOCKS: Final = " ▏▎▍▌▋▊▉█"
+_ASCII_BLOCK: Final = "#"
+
+WAITED_FOR: Final = {
+    Step.QUEUED: "waiting in front of the queue",
+    Step.DECIDED: "waiting for a Node",
+    Step.BOUND: "binding",
+    Step.KUBELET_SEEN: "kubelet hears of it",
+    Step.SYNC_STARTED: "kubelet begins",
+    Step.VOLUMES_MOUNTED: "volumes",
+    Step.SANDBOX_READY: "sandbox and network",
+    Step.INITIALIZED: "init containers",
+    Step.IMAGES_PULLED: "images",
+    Step.CONTAINERS_STARTED: "containers start",
+    Step.READY: "becoming ready",
+    Step.DELETED: "running",
+    Step.FINISHED: "stopping",
+    Step.GONE: "cleaning up",
+}
+"""What a Pod waited for before each step, where the steps in between are known."""
+
+_WIDER: Final = {
+    (Step.CREATED, Step.BOUND): "scheduling",
+    (Step.BOUND, Step.SYNC_STARTED): "kubelet hears of it, begins",
+    (Step.SYNC_STARTED, Step.SANDBOX_READY): "volumes, sandbox and network",
+    (Step.SANDBOX_READY, Step.CONTAINERS_STARTED): "images, containers start",
+    (Step.INITIALIZED, Step.CONTAINERS_STARTED): "images, containers start",
+    (Step.READY, Step.FINISHED): "running",
+    (Step.CONTAINERS_STARTED, Step.FINISHED): "running",
+    (Step.CONTAINERS_STARTED, Step.DELETED): "running",
+}
+_AFTERWARDS: Final = (Step.DELETED.value, Step.FINISHED.value, Step.GONE.value)
+_NEGATIVE: Final = {
+    "resolution": "rounded",
+    "clocks": "clocks differ",
+    "evidence": "contradicted",
+}
+
+
+def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
+    """Draw a timeline; the console says how wide, and whether blocks can be printed."""
+    parts: list[RenderableType] = [_head(timeline, teller), Text()]
+    first = [s for s in timeline.segments if s.end not in _AFTERWARDS]
+    after = [s for s in timeline.segments if s.end in _AFTERWARDS]
+    is_ascii = console.options.ascii_only
+    if timeline.segments:
+        table = _table()
+        _add_rows(table, first, timeline, is_ascii=is_ascii)
+        if first and after:
+            table.add_section()
+        _add_rows(table, after, timeline, is_ascii=is_ascii)
+        parts.append(table)
+    else:
+        parts.append(Text("Nothing is known of its way but that it exists."))
+    parts.append(Text())
+    parts += [Text(line) for line in _tail(timeline)]
+    return Group(*parts)
+
+
+def _head(timeline: Timeline, teller: str) -> Text:
+    words = [timeline.node and f"on {timeline.node}", timeline.qos_class, timeline.scheduler_name]
+    about = ", ".join(word for word in words if word)
+    text = Text.assemble((f"Pod {timeline.namespace}/{timeline.name}", "bold"))
+    text.append(f" {about}\n" if about else "\n")
+    text.append(f"Told by {teller}.", "dim")
+    return text
+
+
+def _table() -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("from", justify="right", no_wrap=True)
+    table.add_column("waited for", no_wrap=True)
+    table.add_column("", width=BAR_COLUMNS, no_wrap=True)
+    table.add_column("took", justify="right", no_wrap=True)
+    table.add_column("±", justify="right", no_wrap=True, style="dim")
+    table.add_column("until", no_wrap=True)
+    table.add_column("told by", no_wrap=True, style="dim")
+    return table
+
+
+def _add_rows(
+    table: Table, segments: list[SegmentView], timeline: Timeline, *, is_ascii: bool
+) -> None:
+    steps = {step.step: step for step in timeline.steps}
+    total = sum(max(segment.seconds, 0.0) for segment in segments)
+    begin = 0.0
+    longest = max((segment.seconds for segment in segments), default=0.0)
+    for segment in segments:
+        is_longest = segment.seconds == longest and len(segments) > 1 and longest > 0
+        table.add_row(
+            f"+{format_seconds(begin)}",
+            waited_for(segment),
+            bar(begin, segment.seconds, total, is_ascii=is_ascii),
+            Text(_took(segment), style="bold" if is_longest else ""),
+            format_seconds(segment.error_seconds) if segment.error_seconds >= 1e-6 else "",
+            segment.end,
+            _sources(steps.get(segment.begin), steps.get(segment.end)),
+        )
+        begin += max(segment.seconds, 0.0)
+
+
+def waited_for(segment: SegmentView) -> str:
+    """Name what a Pod waited for in a segment, from what lies between its two steps."""
+    begin, end = Step(segment.begin), Step(segment.end)
+    return _WIDER.get((begin, end)) or WAITED_FOR.get(end, "")
+
+
+def bar(begin: float, seconds: float, total: float, *, is_ascii: bool) -> str:
+    """Draw a segment at its place, to an eighth of a column; what took any time is seen."""
+    if total <= 0 or seconds <= 0:
+        return ""
+    eighths = max(round(seconds / total * BAR_COLUMNS * 8), 1)
+    offset = min(int(begin / total * BAR_COLUMNS), BAR_COLUMNS - 1)
+    full, rest = divmod(eighths, 8)
+    full = min(full, BAR_COLUMNS - offset)
+    if is_ascii:
+        return " " * offset + _ASCII_BLOCK * max(full, 1)
+    is_cut = offset + full >= BAR_COLUMNS
+    return " " * offset + _BLOCKS[8] * full + ("" if is_cut or not rest else _BLOCKS[rest])
+
+
+def _took(segment: SegmentView) -> str:
+    if segment.negative is None:
+        return format_seconds(segment.seconds)
+    why = _NEGATIVE.get(segment.negative, segment.negative)
+    return f"-{format_seconds(-segment.seconds)} ({why})"
+
+
+def _sources(begin: StepView | None, end: StepView | None) -> str:
+    names = [step.source for step in (begin, end) if step is not None]
+    return "/".join(dict.fromkeys(names))
+
+
+def format_seconds(seconds: float) -> str:
+    """Write a duration with three digits that matter: 12 ms, 1.25 s, 3 m 20 s, 2 h 5 m."""
+    if seconds < 0.0005:
+        return "0" if seconds < 0.0000005 else f"{seconds * 1e6:.0f} µs"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 99.95:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} m {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} m"
+    return f"{hours // 24} d {hours % 24} h"
+
+
+def _tail(timeline: Timeline) -> Iterator[str]:
+    if timeline.cause is not None:
+        yield f"Now: {timeline.cause}: {timeline.cause_detail or 'no detail'}"
+    startup = timeline.startup
+    if startup is not None:
+        line = f"Startup: {_signed(startup.total_seconds)} in all"
+        if startup.sli_seconds is not None:
+            line += f", {_signed(startup.sli_seconds)} by the SLI"
+        elif startup.sli_skipped is not None:
+            line += f", no SLI ({startup.sli_skipped})"
+        for what, seconds in (
+            ("images", startup.image_pull_seconds),
+            ("init containers", startup.init_seconds),
+        ):
+            if seconds:
+                line += f"; {what} {_signed(seconds)}"
+        yield f"{line}."
+    skew = timeline.clock_skew
+    if skew is not None:
+        is_ahead = skew.node_minus_api_server_seconds >= 0
+        size = format_seconds(abs(skew.node_minus_api_server_seconds))
+        direction = "ahead of" if is_ahead else "behind"
+        error = format_seconds(skew.error_seconds)
+        yield f"Clocks: the node's is {size} {direction} the API server's (± {error})."
+    yield from timeline.notes
+
+
+def _signed(seconds: float) -> str:
+    return format_seconds(seconds) if seconds >= 0 else f"-{format_seconds(-seconds)}"

@@ -1,0 +1,242 @@
+"""Where a timeline comes from: the agent on the Pod's node, or API objects and Events alone."""
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from berthmaster import __version__
+from kubeio.client import KubeClient
+from kubeio.credentials import Credentials
+from kubeio.errors import KubeError, MalformedResponseError, NotFoundError
+from kubeio.login import KubeConfigError, Login
+from kubeio.resources import ResourcePath
+from node_agent.core.divergence.causes import KubeletEvidence, diagnose
+from node_agent.core.journey.journey import Journey, identify
+from node_agent.core.journey.pulls import KubeletEvent
+from node_agent.core.journey.timeline import Timeline, timeline_of
+from node_agent.core.objects import Pod, WirePod, read_pod
+from node_agent.shell.journey.pod_events import list_events
+from node_agent.shell.kubelet.client import decode_pods
+
+PODS: Final = ResourcePath("", "v1", "pods")
+NODES: Final = ResourcePath("", "v1", "nodes")
+AGENT_LABELS: Final = "app.kubernetes.io/name=berthmaster,app.kubernetes.io/component=agent"
+AGENT_PORT: Final = 10260
+TIMEOUT_SECONDS: Final = 10.0
+NOT_SCHEDULED: Final = "not_scheduled"
+
+
+class TimelineError(Exception):
+    """No timeline can be given; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineRequest:
+    """Which Pod's, and from whom.
+
+    Attributes
+    ----------
+    agent_url
+        Of an agent that is asked and nobody else; None for looking for it.
+    agent_token_file, agent_ca_file, agent_insecure
+        How to talk to `agent_url`.
+    use_agent
+        False for API objects and Events alone.
+    ask_kubelet
+        Whether the kubelet is asked, through the API server, when it saw the Pod.
+    """
+
+    namespace: str
+    name: str
+    kubeconfig: str | None = None
+    context: str | None = None
+    agent_url: str | None = None
+    agent_token_file: str | None = None
+    agent_ca_file: str | None = None
+    agent_insecure: bool = False
+    use_agent: bool = True
+    ask_kubelet: bool = False
+
+    @property
+    def agent_path(self) -> str:
+        """Path of the timeline in an agent."""
+        return f"/pods/{quote(self.namespace, safe='')}/{quote(self.name, safe='')}/timeline"
+
+
+@dataclass(slots=True)
+class Told:
+    """A timeline, who told it, and what else is to be said."""
+
+    timeline: Timeline
+    teller: str
+    notes: list[str] = field(default_factory=list)
+
+
+async def read_timeline(request: TimelineRequest) -> Told:
+    """Find somebody who can tell a Pod's timeline.
+
+    Raises
+    ------
+    TimelineError
+        Nobody can.
+    KubeConfigError
+        There is no way to the API server, or to the agent.
+    """
+    if request.agent_url is not None:
+        timeline = await _ask_agent(request, request.agent_url)
+        return Told(timeline, f"the agent at {request.agent_url}")
+    credentials = await Credentials.load(request.kubeconfig, context=request.context)
+    async with KubeClient(credentials, user_agent=f"berthmaster/{__version__}") as client:
+        try:
+            return await _through_the_api(request, client)
+        except NotFoundError as error:
+            where = f"in namespace {request.namespace!r}"
+            raise TimelineError(
+                f"there is no Pod {request.name!r} {where}; the agent on its node keeps the last "
+                "1,000 that are gone: ask it with --agent URL"
+            ) from error
+        except KubeError as error:
+            raise TimelineError(str(error)) from error
+
+
+async def _through_the_api(request: TimelineRequest, client: KubeClient) -> Told:
+    path = PODS.in_namespace(request.namespace).object(request.name)
+    response = await client.call("GET", path, timeout_seconds=TIMEOUT_SECONDS)
+    try:
+        pod = read_pod(msgspec.json.decode(response.body, type=WirePod))
+    except msgspec.DecodeError as error:
+        raise MalformedResponseError(f"GET {path}: {error}") from error
+    notes: list[str] = []
+    if request.use_agent and pod.spec.node_name:
+        told = await _find_agent(request, client, pod.spec.node_name, notes)
+        if told is not None:
+            return told
+    return await _from_objects(request, client, pod, notes)
+
+
+async def _find_agent(
+    request: TimelineRequest, client: KubeClient, node_name: str, notes: list[str]
+) -> Told | None:
+    """Ask the agent through the API server; None, with a note, where that gives nothing."""
+    try:
+        response = await client.call(
+            "GET",
+            PODS.collection,
+            params={"labelSelector": AGENT_LABELS, "fieldSelector": f"spec.nodeName={node_name}"},
+            timeout_seconds=TIMEOUT_SECONDS,
+        )
+        found = msgspec.json.decode(response.body, type=_PodNames).items or []
+    except (KubeError, msgspec.DecodeError) as error:
+        notes.append(f"no agent was looked for: {error}")
+        return None
+    if not found:
+        notes.append(f"no agent runs on node {node_name}")
+        return None
+    metadata = found[0].metadata
+    agent = PODS.in_namespace(metadata.namespace)
+    path = agent.object(f"https:{metadata.name}:{AGENT_PORT}", "proxy") + request.agent_path
+    try:
+        timeline = await client.get_json(path, Timeline, timeout_seconds=TIMEOUT_SECONDS)
+    except KubeError as error:
+        notes.append(
+            f"the agent {metadata.namespace}/{metadata.name} did not answer through the API server "
+            f"({error}); to ask it directly: kubectl -n {metadata.namespace} port-forward "
+            f"{metadata.name} {AGENT_PORT}, then --agent https://localhost:{AGENT_PORT}"
+        )
+        return None
+    return Told(timeline, f"the agent {metadata.namespace}/{metadata.name}")
+
+
+async def _from_objects(
+    request: TimelineRequest, client: KubeClient, pod: Pod, notes: list[str]
+) -> Told:
+    events: list[KubeletEvent] = []
+    try:
+        events = await list_events(client, request.namespace, pod.metadata.uid)
+    except KubeError as error:
+        notes.append(f"its Events cannot be read: {error}")
+    journey = Journey(identify(pod, "api"))
+    journey.is_measured = False
+    journey.observe_kubelet(pod)
+    journey.observe_events(events)
+    teller = "API objects and Events alone: most times are whole seconds"
+    if request.ask_kubelet and pod.spec.node_name:
+        await _ask_kubelet(client, pod, journey, notes)
+        teller = "API objects, Events and its kubelet"
+    cause, detail = _cause_of(pod, events)
+    timeline = timeline_of(journey, node_name=pod.spec.node_name, cause=cause, cause_detail=detail)
+    return Told(timeline, teller, notes)
+
+
+async def _ask_kubelet(client: KubeClient, pod: Pod, journey: Journey, notes: list[str]) -> None:
+    """Take in the kubelet's own copy, read through the API server."""
+    path = NODES.object(pod.spec.node_name, "proxy/pods")
+    try:
+        response = await client.call("GET", path, timeout_seconds=TIMEOUT_SECONDS)
+        copies = decode_pods(response.body)
+    except KubeError as error:
+        notes.append(f"its kubelet cannot be asked: {error}")
+        return
+    for copy in copies:
+        if copy.metadata.uid == pod.metadata.uid:
+            journey.observe_kubelet(copy)
+            return
+    notes.append("its kubelet does not show the Pod")
+
+
+def _cause_of(pod: Pod, events: list[KubeletEvent]) -> tuple[str | None, str | None]:
+    if not pod.spec.node_name:
+        for condition in pod.status.conditions:
+            if condition.type == "PodScheduled" and condition.status != "True":
+                return NOT_SCHEDULED, condition.message or condition.reason
+        return NOT_SCHEDULED, "No scheduler has said anything about it."
+    reasons = frozenset(event.reason for event in events)
+    diagnosis = diagnose(pod, KubeletEvidence(event_reasons=reasons))
+    return (None, None) if diagnosis is None else (diagnosis.cause.value, diagnosis.detail)
+
+
+async def _ask_agent(request: TimelineRequest, url: str) -> Timeline:
+    token = None
+    if request.agent_token_file is not None:
+        try:
+            read = await asyncio.to_thread(Path(request.agent_token_file).read_text)
+        except (OSError, UnicodeDecodeError) as error:
+            raise KubeConfigError(
+                f"--agent-token-file {request.agent_token_file}: {error}"
+            ) from error
+        token = f"Bearer {read.strip()}"
+    login = Login(
+        server_url=url.rstrip("/"),
+        authorization=token,
+        ca_file=request.agent_ca_file,
+        verify=not request.agent_insecure,
+    )
+
+    async def unchanged() -> Login:
+        return login
+
+    credentials = Credentials(login, unchanged)
+    async with KubeClient(credentials, user_agent=f"berthmaster/{__version__}") as client:
+        try:
+            return await client.get_json(
+                request.agent_path, Timeline, timeout_seconds=TIMEOUT_SECONDS
+            )
+        except KubeError as error:
+            raise TimelineError(str(error)) from error
+
+
+class _Name(msgspec.Struct):
+    name: str
+    namespace: str
+
+
+class _Named(msgspec.Struct):
+    metadata: _Name
+
+
+class _PodNames(msgspec.Struct):
+    items: list[_Named] | None = None

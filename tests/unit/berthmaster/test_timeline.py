@@ -1,0 +1,104 @@
+"""The command line of ``berthmaster timeline``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from berthmaster.cli import timeline
+from berthmaster.cli.timeline_source import TimelineError, TimelineRequest, Told
+from tests.unit.berthmaster.test_timeline_source import agents_timeline
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[TimelineRequest]:
+    """Give the requests that were made; each is answered."""
+    requests: list[TimelineRequest] = []
+
+    async def read_timeline(request: TimelineRequest) -> Told:
+        requests.append(request)
+        return Told(agents_timeline(), "the agent ns/agent-x", ["a note"])
+
+    monkeypatch.setattr(timeline, "read_timeline", read_timeline)
+    return requests
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(timeline.command, list(arguments))
+
+
+def test_bars_without_colours_in_a_pipe(asked: list[TimelineRequest]) -> None:
+    result = run("web", "-n", "shop")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Pod default/a on node-a\nTold by the agent ns/agent-x.\n")
+    assert "containers_started" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert result.stderr == "Note: a note\n"
+    assert asked == [TimelineRequest(namespace="shop", name="web")]
+
+
+def test_json(asked: list[TimelineRequest]) -> None:
+    result = run("pod/web", "-o", "json", "--no-agent")
+    assert json.loads(result.stdout)["node"] == "node-a"
+    assert asked[0].name == "web"
+    assert not asked[0].use_agent
+
+
+def test_an_agent_of_ones_own(asked: list[TimelineRequest], tmp_path: Path) -> None:
+    token = str(tmp_path / "t")
+    result = run("web", "--agent", "https://x", "--agent-insecure", "--agent-token-file", token)
+    assert result.exit_code == 0
+    (request,) = asked
+    assert (request.agent_url, request.agent_insecure) == ("https://x", True)
+    assert request.agent_token_file == token
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a/b"], "'a/b' is no Pod's name; its namespace is given with -n"),
+        (["pod/"], "'pod/' is no Pod's name"),
+        (["web", "--agent-insecure"], "--agent-insecure needs --agent URL"),
+        (
+            ["web", "--agent", "https://x", "--no-agent"],
+            "--agent and --no-agent exclude each other",
+        ),
+        (
+            ["web", "--agent", "https://x", "--ask-kubelet"],
+            "--agent and --ask-kubelet exclude each other",
+        ),
+        ([], "Missing argument 'POD'"),
+        (["web", "-o", "yaml"], "'yaml' is not one of"),
+        (["web", "--kubeconfig", "/nowhere/config"], "/nowhere/config"),
+        (["web", "--agent", "ftp://x"], "an http:// or https:// URL"),
+    ],
+)
+def test_bad_usage(arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read_timeline(request: TimelineRequest) -> Told:
+        raise TimelineError(f"there is no Pod {request.name!r}")
+
+    monkeypatch.setattr(timeline, "read_timeline", read_timeline)
+    result = run("web")
+    assert (result.exit_code, result.stderr) == (1, "Error: there is no Pod 'web'\n")
+
+
+def test_help_has_examples() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    for words in ("berthmaster timeline web-5d9c7 -n shop", "Exit codes: 0", "Who is asked"):
+        assert words in result.stdout
+
+
+def test_what_is_told_is_what_the_agent_serves(asked: list[TimelineRequest]) -> None:
+    view: dict[str, Any] = json.loads(run("web", "-o", "json").stdout)
+    assert [step["step"] for step in view["steps"]][:2] == ["created", "queued"]
+    assert asked[0].use_agent

@@ -1,0 +1,152 @@
+"""Bars that a person can read, on a terminal and in a pipe."""
+
+import pytest
+from rich.console import Console
+
+from berthmaster.cli.timeline_drawing import (
+    BAR_COLUMNS,
+    WAITED_FOR,
+    bar,
+    format_seconds,
+    render,
+    waited_for,
+)
+from node_agent.core.journey.clock_skew import SkewEstimate
+from node_agent.core.journey.journey import FileTimes, Journey, identify
+from node_agent.core.journey.marks import Step
+from node_agent.core.journey.timeline import SegmentView, Timeline, timeline_of
+from node_agent.core.objects import Pod
+from tests.unit.node_agent.core.journey import stages
+from tests.unit.node_agent.core.journey.stages import nanoseconds
+from tests.unit.node_agent.core.journey.test_pulls import PRESENT, pulled
+from tests.unit.node_agent.core.pods import make_pod
+
+
+def drawn(timeline: Timeline) -> str:
+    console = Console(width=140, no_color=True)
+    with console.capture() as capture:
+        console.print(render(timeline, "the agent ns/agent-x", console))
+    return "\n".join(line.rstrip() for line in capture.get().split("\n"))
+
+
+def journey_of(pod: Pod) -> Journey:
+    return Journey(identify(pod, "api"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0"),
+        (1e-9, "0"),
+        (0.000025, "25 µs"),
+        (0.0125, "12.5 ms"),
+        (0.9996, "1 s"),
+        (1.254, "1.25 s"),
+        (40.04, "40 s"),
+        (99.94, "99.9 s"),
+        (100, "1 m 40 s"),
+        (3725, "1 h 2 m"),
+        (3 * 86400 + 7200, "3 d 2 h"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert format_seconds(seconds) == text
+
+
+def test_a_bar_stands_where_its_time_was() -> None:
+    assert bar(0, 10, 10, is_ascii=False) == "█" * BAR_COLUMNS
+    assert bar(5, 5, 10, is_ascii=False) == " " * (BAR_COLUMNS // 2) + "█" * (BAR_COLUMNS // 2)
+    assert bar(0, 10, 20, is_ascii=True) == "#" * (BAR_COLUMNS // 2)
+    assert bar(0, 0.001, 10, is_ascii=False) == "▏"
+    assert bar(0, 0.001, 10, is_ascii=True) == "#"
+
+
+@pytest.mark.parametrize(("begin", "seconds", "total"), [(0, 0, 10), (0, -1, 10), (0, 1, 0)])
+def test_what_took_no_time_has_no_bar(begin: float, seconds: float, total: float) -> None:
+    assert bar(begin, seconds, total, is_ascii=False) == ""
+
+
+@pytest.mark.parametrize("begin", [0.0, 3.3, 9.99, 10.0])
+def test_no_bar_is_longer_than_its_column(begin: float) -> None:
+    assert len(bar(begin, 10 - begin + 0.01, 10, is_ascii=False)) <= BAR_COLUMNS
+
+
+def test_each_segment_says_what_was_waited_for() -> None:
+    steps = [step for step in Step if step is not Step.AGENT_SEEN]
+    assert set(WAITED_FOR) == set(steps[1:])
+    wide = SegmentView(begin="sandbox_ready", end="containers_started", seconds=1, error_seconds=0)
+    assert waited_for(wide) == "images, containers start"
+    narrow = SegmentView(
+        begin="images_pulled", end="containers_started", seconds=1, error_seconds=0
+    )
+    assert waited_for(narrow) == "containers start"
+
+
+def test_a_whole_way() -> None:
+    journey = journey_of(stages.bound(spec={"containers": [{"name": "c"}], "schedulerName": "gpu"}))
+    journey.observe(stages.bound(), nanoseconds(2.13))
+    journey.observe(stages.with_sandbox(), nanoseconds(3.5))
+    journey.observe(stages.ready(), nanoseconds(6.5))
+    journey.observe_kubelet(stages.kubelet_copy())
+    journey.observe_events([pulled("c", 4)])
+    journey.observe_files(FileTimes(nanoseconds(2.25), nanoseconds(2.75), {"c": nanoseconds(4.5)}))
+    journey.observe(stages.deleting(), nanoseconds(20.5))
+    skew = SkewEstimate(-200_000_000, 100_000_000)
+    text = drawn(timeline_of(journey, node_name="node-a", skew=skew))
+    lines = [" ".join(line.replace("█", " ").split()) for line in text.split("\n")]
+    assert lines[0] == "Pod default/a on node-a, gpu"
+    assert lines[1] == "Told by the agent ns/agent-x."
+    assert "+750 ms binding 250 ms 500 ms bound scheduler/api" in [
+        " ".join(word for word in line.split() if word[0] not in "▏▎▍▌▋▊▉") for line in lines
+    ]
+    assert "Startup: 6.5 s in all, 4 s by the SLI; images 2.5 s." in lines
+    assert "Clocks: the node's is 50 ms behind the API server's (± 150 ms)." in lines
+    # What came after ready has a scale of its own, from 0.
+    assert sum(line.startswith("+0 ") for line in lines) == 2
+
+
+def test_a_negative_duration_is_shown_with_its_reason() -> None:
+    journey = journey_of(stages.bound())
+    journey.observe(stages.bound(annotations=stages.decided(1.75)), nanoseconds(2))
+    assert "-250 ms (rounded)" in drawn(timeline_of(journey, node_name="n"))
+
+
+def test_a_pod_that_waits_says_for_what() -> None:
+    journey = journey_of(stages.bound())
+    journey.observe(stages.running(), nanoseconds(5.5))
+    journey.observe_events([pulled("c", 4, PRESENT)])
+    timeline = timeline_of(
+        journey,
+        node_name="n",
+        cause="readiness_probe",
+        cause_detail="c: its readiness probe fails.",
+    )
+    text = drawn(timeline)
+    assert "Now: readiness_probe: c: its readiness probe fails." in text
+    assert "Startup: 5.5 s in all, 5.5 s by the SLI." in text
+
+
+def test_why_there_is_no_sli() -> None:
+    journey = journey_of(stages.bound())
+    journey.observe(stages.running(), nanoseconds(5.5))
+    journey.was_there_before = True
+    text = drawn(timeline_of(journey, node_name="n", skew=SkewEstimate(0, 2_000_000)))
+    assert "no SLI (pulls_unknown)" in text
+    assert "Clocks: the node's is 1 ms ahead of the API server's (± 1 ms)." in text
+    assert "It was there before the agent" in text
+
+
+def test_a_pod_of_which_nothing_is_known() -> None:
+    journey = journey_of(make_pod("a"))
+    text = drawn(timeline_of(journey, node_name="", cause="not_scheduled"))
+    assert "Nothing is known of its way but that it exists." in text
+    assert "Now: not_scheduled: no detail" in text
+
+
+def test_a_console_without_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Console, "encoding", "ascii")
+    journey = journey_of(stages.bound())
+    journey.observe(stages.ready(), nanoseconds(6.5))
+    text = drawn(timeline_of(journey, node_name="n"))
+    assert "#" in text
+    assert not set(text) & set("▏▎▍▌▋▊▉█")

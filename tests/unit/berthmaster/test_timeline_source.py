@@ -1,0 +1,251 @@
+"""Who is asked for a timeline, in which order, and what is said when nobody answers."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from berthmaster.cli.timeline_source import (
+    AGENT_LABELS,
+    TimelineError,
+    TimelineRequest,
+    Told,
+    read_timeline,
+)
+from kubeio.login import KubeConfigError
+from node_agent.core.journey.journey import Journey, identify
+from node_agent.core.journey.timeline import Timeline, timeline_of
+from tests.unit.kubeio.fake_api import serving
+from tests.unit.node_agent.core.journey import stages
+from tests.unit.node_agent.core.journey.stages import condition, decided, nanoseconds, stamp
+from tests.unit.node_agent.core.journey.test_pulls import WAITED
+from tests.unit.node_agent.core.pods import document
+
+POD = "/api/v1/namespaces/shop/pods/web"
+EVENTS = "/api/v1/namespaces/shop/events"
+AGENTS = "/api/v1/pods"
+PROXY = "/api/v1/namespaces/berthmaster/pods/https:agent-x:10260/proxy/pods/shop/web/timeline"
+KUBELET = "/api/v1/nodes/node-a/proxy/pods"
+AGENT_POD = {"metadata": {"name": "agent-x", "namespace": "berthmaster"}}
+
+
+def pod_document(**fields: Any) -> dict[str, Any]:
+    status = {
+        "phase": "Running",
+        "startTime": stamp(2),
+        "conditions": [condition("PodScheduled", 1), condition("PodReadyToStartContainers", 3)],
+        "containerStatuses": [stages.started("c", 5)],
+    }
+    spec = {"nodeName": "node-a", "containers": [{"name": "c", "image": "i"}]}
+    made = {"status": status, "spec": spec, "annotations": decided(), **fields}
+    return document("web", namespace="shop", creationTimestamp=stamp(0), **made)
+
+
+def agents_timeline() -> Timeline:
+    journey = Journey(identify(stages.bound(), "api"))
+    journey.observe(stages.ready(), nanoseconds(6.5))
+    return timeline_of(journey, node_name="node-a")
+
+
+@dataclass
+class StubApi:
+    """Answers by path; 404 for all others."""
+
+    answers: dict[str, Any] = field(default_factory=dict)
+    asked: list[web.Request] = field(default_factory=list)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        self.asked.append(request)
+        found = self.answers.get(request.raw_path.partition("?")[0])
+        if found is None:
+            return web.json_response({"kind": "Status", "message": "not there"}, status=404)
+        if isinstance(found, int):
+            return web.json_response({"kind": "Status", "message": "no"}, status=found)
+        return web.Response(body=msgspec.json.encode(found), content_type="application/json")
+
+    def paths(self) -> list[str]:
+        return [request.raw_path.partition("?")[0] for request in self.asked]
+
+
+@asynccontextmanager
+async def asking(api: StubApi, tmp_path: Path, **flags: Any) -> AsyncIterator[TimelineRequest]:
+    async with serving(api.answer) as url:
+        path = tmp_path / "kubeconfig"
+        path.write_text(
+            json.dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": "c",
+                    "clusters": [{"name": "k", "cluster": {"server": url}}],
+                    "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+                    "users": [{"name": "u", "user": {"token": "secret"}}],
+                }
+            )
+        )
+        made: dict[str, Any] = {"namespace": "shop", "name": "web", "kubeconfig": str(path)}
+        if flags.pop("direct", False):
+            made = {"namespace": "shop", "name": "web", "agent_url": url}
+        yield TimelineRequest(**{**made, **flags})
+
+
+async def told_by(api: StubApi, tmp_path: Path, **flags: Any) -> Told:
+    async with asking(api, tmp_path, **flags) as request:
+        return await read_timeline(request)
+
+
+def steps(told: Told) -> dict[str, str]:
+    return {step.step: step.source for step in told.timeline.steps}
+
+
+async def test_the_agent_on_the_pods_node(tmp_path: Path) -> None:
+    api = StubApi({POD: pod_document(), AGENTS: {"items": [AGENT_POD]}, PROXY: agents_timeline()})
+    told = await told_by(api, tmp_path)
+    assert told.timeline == agents_timeline()
+    assert told.teller == "the agent berthmaster/agent-x"
+    assert told.notes == []
+    looked = next(request for request in api.asked if request.path == AGENTS)
+    assert looked.query["labelSelector"] == AGENT_LABELS
+    assert looked.query["fieldSelector"] == "spec.nodeName=node-a"
+
+
+async def test_without_an_agent_objects_and_events_tell(tmp_path: Path) -> None:
+    events = [
+        {"reason": "Scheduled", "eventTime": "2026-06-01T12:00:01.375000Z"},
+        {
+            "reason": "Pulled",
+            "message": WAITED,
+            "involvedObject": {"fieldPath": "spec.containers{c}"},
+            "lastTimestamp": stamp(4),
+        },
+    ]
+    api = StubApi({POD: pod_document(), AGENTS: {"items": []}, EVENTS: {"items": events}})
+    told = await told_by(api, tmp_path)
+    assert told.notes == ["no agent runs on node node-a"]
+    assert "API objects and Events alone" in told.teller
+    assert steps(told) == {
+        "created": "api",
+        "queued": "scheduler",
+        "decided": "scheduler",
+        "bound": "events",
+        "sync_started": "kubelet",
+        "sandbox_ready": "kubelet",
+        "images_pulled": "events",
+        "containers_started": "kubelet",
+    }
+    assert not told.timeline.measured
+    assert told.timeline.cause == "readiness_probe"
+
+
+async def test_an_agent_that_refuses_is_told_of_with_a_way_out(tmp_path: Path) -> None:
+    api = StubApi(
+        {POD: pod_document(), AGENTS: {"items": [AGENT_POD]}, PROXY: 401, EVENTS: {"items": []}}
+    )
+    told = await told_by(api, tmp_path)
+    (note,) = told.notes
+    assert "kubectl -n berthmaster port-forward agent-x 10260" in note
+    assert "401" in note
+    assert "API objects" in told.teller
+
+
+async def test_agents_and_events_that_may_not_be_listed(tmp_path: Path) -> None:
+    api = StubApi({POD: pod_document(), AGENTS: 403, EVENTS: 403})
+    told = await told_by(api, tmp_path)
+    assert [note.partition(":")[0] for note in told.notes] == [
+        "no agent was looked for",
+        "its Events cannot be read",
+    ]
+    assert steps(told)["bound"] == "api"
+
+
+async def test_the_kubelet_says_when_it_saw_the_pod(tmp_path: Path) -> None:
+    annotations = {"kubernetes.io/config.seen": "2026-06-01T12:00:02.125000000Z"}
+    stranger = document("other", uid="other")
+    copies = {"items": [stranger, pod_document(annotations=annotations)]}
+    api = StubApi({POD: pod_document(), EVENTS: {"items": []}, KUBELET: copies})
+    told = await told_by(api, tmp_path, use_agent=False, ask_kubelet=True)
+    assert steps(told)["kubelet_seen"] == "kubelet"
+    assert AGENTS not in api.paths()
+    api.answers[KUBELET] = {"items": [stranger]}
+    told = await told_by(api, tmp_path, use_agent=False, ask_kubelet=True)
+    assert told.notes == ["its kubelet does not show the Pod"]
+    api.answers[KUBELET] = 403
+    told = await told_by(api, tmp_path, use_agent=False, ask_kubelet=True)
+    assert told.notes[0].startswith("its kubelet cannot be asked")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "detail"),
+    [
+        ([], "No scheduler has said anything about it."),
+        (
+            [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "reason": "Unschedulable",
+                    "message": "0/3",
+                }
+            ],
+            "0/3",
+        ),
+        (
+            [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}],
+            "SchedulingGated",
+        ),
+    ],
+)
+async def test_a_pod_without_a_node(
+    tmp_path: Path, conditions: list[dict[str, str]], detail: str
+) -> None:
+    pod = pod_document(
+        spec={"containers": [{"name": "c"}]},
+        status={"phase": "Pending", "conditions": conditions},
+        annotations={},
+    )
+    api = StubApi({POD: pod, EVENTS: {"items": []}})
+    told = await told_by(api, tmp_path, ask_kubelet=True)
+    assert (told.timeline.cause, told.timeline.cause_detail) == ("not_scheduled", detail)
+    assert api.paths() == [POD, EVENTS]
+
+
+async def test_no_such_pod(tmp_path: Path) -> None:
+    with pytest.raises(TimelineError, match=r"there is no Pod 'web' in namespace 'shop'.*--agent"):
+        await told_by(StubApi(), tmp_path)
+
+
+@pytest.mark.parametrize("answer", [500, {"items": 3}, "text"])
+async def test_an_api_server_that_gives_no_pod(tmp_path: Path, answer: Any) -> None:
+    with pytest.raises(TimelineError):
+        await told_by(StubApi({POD: answer}), tmp_path)
+
+
+async def test_an_agent_asked_directly(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("abc\n")
+    api = StubApi({"/pods/shop/web/timeline": agents_timeline()})
+    told = await told_by(api, tmp_path, direct=True, agent_token_file=str(token))
+    assert told.timeline == agents_timeline()
+    assert api.asked[0].headers["Authorization"] == "Bearer abc"
+    told = await told_by(api, tmp_path, direct=True)
+    assert "Authorization" not in api.asked[1].headers
+
+
+async def test_an_agent_that_does_not_know_the_pod(tmp_path: Path) -> None:
+    with pytest.raises(TimelineError, match="404"):
+        await told_by(StubApi(), tmp_path, direct=True)
+
+
+async def test_a_token_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(KubeConfigError, match="--agent-token-file /nowhere"):
+        await told_by(StubApi(), tmp_path, direct=True, agent_token_file="/nowhere")
+
+
+def test_names_are_escaped() -> None:
+    assert TimelineRequest(namespace="a/b", name="c?").agent_path == "/pods/a%2Fb/c%3F/timeline"
