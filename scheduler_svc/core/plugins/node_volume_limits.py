@@ -46,16 +46,18 @@ from scheduler_svc.core.volumes.migration import (
 REASON: Final = "node(s) exceed max volume count"
 
 
-class NewVolumes(msgspec.Struct, frozen=True):
+class NewVolumes(msgspec.Struct):
     """The volumes that a Pod would bring to a Node.
 
     `status` is set where they cannot be told; on Nodes with a CSINode only, if it `needs_csi`.
+    `is_failing`: a Node has been asked about where an error shows.
     """
 
     all: ClusterVolumes
     volumes: tuple[CSIVolume, ...]
     status: Status | None = None
     needs_csi: bool = False
+    is_failing: bool = False
 
 
 class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
@@ -80,7 +82,10 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     def filter(self, state: NewVolumes, nodes: NodeView) -> BoolArray | None:
         """Pass Nodes that can take them. O(N for each driver)."""
         if state.status is not None:
-            return ~_failing(state)[nodes.rows]
+            failing = (_failing(state) & nodes.columns.live)[nodes.rows]
+            if state.status.code is Code.ERROR:
+                state.is_failing |= bool(failing.any())
+            return ~failing
         if not state.volumes:
             return None
         return ~state.all.attached.exceeding(state.volumes)[nodes.rows]
@@ -91,11 +96,8 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         return [Rejection.of_all(status, nodes)]
 
     def failure(self, state: NewVolumes) -> Status | None:
-        """Give the volume's fault, if there is a Node where it shows."""
-        if state.status is None or state.status.code is not Code.ERROR:
-            return None
-        is_shown = bool((_failing(state) & state.all.columns.live).any())
-        return state.status if is_shown else None
+        """Give the volume's fault, if it shows on a Node that was asked about."""
+        return state.status if state.is_failing else None
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when limits grow, volumes go, or the Pod's claim changes."""

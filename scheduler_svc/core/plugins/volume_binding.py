@@ -104,6 +104,7 @@ class VolumeBinding(
         fits: BoolArray = state.obstacles[nodes.rows] == 0
         for rows, _ in state.errors:
             fits &= ~rows[nodes.rows]
+            state.asked[nodes.rows] = True
         return fits
 
     def rejections(self, state: PodVolumes, nodes: NodeView) -> Sequence[Rejection]:
@@ -121,12 +122,12 @@ class VolumeBinding(
         return result
 
     def failure(self, state: PodVolumes) -> Status | None:
-        """Give the fault of a volume on the first Node where it shows."""
+        """Give the fault of a volume on the first Node, of those asked about, where it shows."""
         if not state.errors:
             return None
         columns, faults = state.columns, dict[str, str]()
         for rows, text in state.errors:
-            for row in np.flatnonzero(rows & columns.live):
+            for row in np.flatnonzero(rows & state.asked & columns.live):
                 faults.setdefault(columns.names[row], text)
         return _failure(faults[min(faults)]) if faults else None
 

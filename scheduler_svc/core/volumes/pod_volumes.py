@@ -77,7 +77,7 @@ class PodVolumes:
     """The claims of one Pod over all Nodes.
 
     `obstacles` is uint8 `(N,)`, flags of `Obstacle`; `errors` has what goes wrong, and on which
-    Nodes: bool `(N,)`, disjoint.
+    Nodes: bool `(N,)`, disjoint; `asked`, bool `(N,)`, is for whoever asks to note where.
     """
 
     def __init__(self, volumes: ClusterVolumes, claims: PodClaims) -> None:
@@ -86,6 +86,7 @@ class PodVolumes:
         self._position = -1
         self.obstacles: ObstacleArray = np.zeros(0, dtype=np.uint8)
         self.errors: list[tuple[BoolArray, str]] = []
+        self.asked: BoolArray = np.zeros(0, dtype=np.bool_)
         self._matching = VolumeMatching(volumes, (), np.zeros(0, dtype=np.bool_))
 
     @property
@@ -101,6 +102,7 @@ class PodVolumes:
         self._position = columns.spec_log.position
         self.obstacles = np.zeros(columns.capacity, dtype=np.uint8)
         self.errors = []
+        self.asked = np.zeros(columns.capacity, dtype=np.bool_)
         self._find_for_bound()
         if self._claims.delayed:
             self._find_for_delayed()

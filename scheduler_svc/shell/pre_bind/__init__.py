@@ -1,5 +1,6 @@
 """What must be done outside before a Pod is bound: plugins' work, and who carries it out."""
 
 from scheduler_svc.shell.pre_bind.dispatcher import PreBindDispatcher, PreBindHandler
+from scheduler_svc.shell.pre_bind.volume_writer import VolumeWriter
 
-__all__ = ["PreBindDispatcher", "PreBindHandler"]
+__all__ = ["PreBindDispatcher", "PreBindHandler", "VolumeWriter"]
