@@ -20,9 +20,13 @@ from scheduler_svc.core.plugins.node_resources_balanced_allocation import (
 )
 from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.plugins.node_unschedulable import NodeUnschedulable
+from scheduler_svc.core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.plugins.scheduling_gates import SchedulingGates
 from scheduler_svc.core.plugins.taint_toleration import TaintToleration
+from scheduler_svc.core.plugins.volume_binding import VolumeBinding
+from scheduler_svc.core.plugins.volume_restrictions import VolumeRestrictions
+from scheduler_svc.core.plugins.volume_zone import VolumeZone
 
 # Keyword arguments of a plugin's constructor; their types are the plugin's.
 PluginArguments = Mapping[str, Any]
@@ -40,6 +44,10 @@ IN_TREE: Final[Mapping[str, Factory]] = MappingProxyType(
         NodeAffinity.name: NodeAffinity,
         NodePorts.name: NodePorts,
         NodeResourcesFit.name: NodeResourcesFit,
+        VolumeRestrictions.name: VolumeRestrictions,
+        NodeVolumeLimits.name: NodeVolumeLimits,
+        VolumeBinding.name: VolumeBinding,
+        VolumeZone.name: VolumeZone,
         InterPodAffinity.name: InterPodAffinity,
         NodeResourcesBalancedAllocation.name: NodeResourcesBalancedAllocation,
         ImageLocality.name: ImageLocality,

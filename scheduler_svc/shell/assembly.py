@@ -14,6 +14,7 @@ from kubeio.serving import HttpsServer
 from kubeio.watch_metrics import WatchMetrics
 from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
 from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.core.volumes.writes import VolumeWrites
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.binder import Binder, BindGuards
@@ -31,7 +32,7 @@ from scheduler_svc.shell.metrics import (
     WriteMetrics,
 )
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
-from scheduler_svc.shell.pre_bind import PreBindDispatcher
+from scheduler_svc.shell.pre_bind import PreBindDispatcher, VolumeWriter
 from scheduler_svc.shell.reflectors import Reflectors
 from scheduler_svc.shell.startup import StartPlan
 
@@ -180,7 +181,12 @@ def _make_writers(
         bind_timeout_seconds=options.bind_timeout_seconds,
         dry_run=options.dry_run,
     )
-    pre_bind = PreBindDispatcher({}, report=inbox.put, may_write=may_bind, dry_run=options.dry_run)
+    pre_bind = PreBindDispatcher(
+        {VolumeWrites: VolumeWriter(access.client)},
+        report=inbox.put,
+        may_write=may_bind,
+        dry_run=options.dry_run,
+    )
     return Writers(
         binder=binder, pre_bind=pre_bind, patcher=patcher, recorder=recorder, election=election
     )

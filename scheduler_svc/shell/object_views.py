@@ -9,6 +9,15 @@ from kubeio.resources import ResourcePath
 from scheduler_svc.core.cluster_objects import ObjectKind, object_key
 from scheduler_svc.core.events import Event, ObjectDeleted, ObjectUpserted
 from scheduler_svc.core.objects import Namespace
+from scheduler_svc.core.storage_objects import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from scheduler_svc.shell.view import View
 
 
@@ -24,11 +33,58 @@ class WatchedKind(NamedTuple):
     plugins: frozenset[str] | None = None
 
 
+_VOLUMES: Final = frozenset(
+    {"NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"}
+)
+_STORAGE: Final = "storage.k8s.io"
+
 WATCHED_KINDS: Final = (
     WatchedKind(
         ObjectKind.NAMESPACE,
         ResourcePath("", "v1", "namespaces"),
         Namespace,
+    ),
+    WatchedKind(
+        ObjectKind.PERSISTENT_VOLUME,
+        ResourcePath("", "v1", "persistentvolumes"),
+        PersistentVolume,
+        _VOLUMES,
+    ),
+    WatchedKind(
+        ObjectKind.PERSISTENT_VOLUME_CLAIM,
+        ResourcePath("", "v1", "persistentvolumeclaims"),
+        PersistentVolumeClaim,
+        _VOLUMES,
+    ),
+    WatchedKind(
+        ObjectKind.STORAGE_CLASS,
+        ResourcePath(_STORAGE, "v1", "storageclasses"),
+        StorageClass,
+        _VOLUMES,
+    ),
+    WatchedKind(
+        ObjectKind.CSI_NODE,
+        ResourcePath(_STORAGE, "v1", "csinodes"),
+        CSINode,
+        _VOLUMES,
+    ),
+    WatchedKind(
+        ObjectKind.CSI_DRIVER,
+        ResourcePath(_STORAGE, "v1", "csidrivers"),
+        CSIDriver,
+        _VOLUMES,
+    ),
+    WatchedKind(
+        ObjectKind.CSI_STORAGE_CAPACITY,
+        ResourcePath(_STORAGE, "v1", "csistoragecapacities"),
+        CSIStorageCapacity,
+        _VOLUMES,
+    ),
+    WatchedKind(
+        ObjectKind.VOLUME_ATTACHMENT,
+        ResourcePath(_STORAGE, "v1", "volumeattachments"),
+        VolumeAttachment,
+        _VOLUMES,
     ),
 )
 """In the order in which they are listed; kinds that no enabled plugin reads are left out."""

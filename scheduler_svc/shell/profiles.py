@@ -33,6 +33,7 @@ from scheduler_svc.shell.config.arguments import (
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
     ResourceSpec,
+    VolumeBindingArgs,
 )
 from scheduler_svc.shell.config.arguments import ScoringStrategy as StrategyArguments
 from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
@@ -137,6 +138,8 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
                 arguments.ignore_preferred_terms_of_existing_pods
             )
             result["upstream_quirks"] = arguments.upstream_quirks is not False
+        case VolumeBindingArgs():
+            result["bind_timeout_seconds"] = arguments.bind_timeout_seconds
         case _:
             return _NO_ARGUMENTS
     return result
