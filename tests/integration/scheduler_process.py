@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from tests.integration.rest import POLL_SECONDS, TIMEOUT_SECONDS
 
@@ -19,13 +19,15 @@ from tests.integration.rest import POLL_SECONDS, TIMEOUT_SECONDS
 class SchedulerProcess:
     """``berthmaster scheduler`` with `arguments`, on a free port; killed on leaving."""
 
+    subcommand: ClassVar[str] = "scheduler"
+
     def __init__(self, log_path: Path, *arguments: str) -> None:
         self._log_path = log_path
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "berthmaster", "scheduler", *self._arguments]
+        command = [sys.executable, "-m", "berthmaster", self.subcommand, *self._arguments]
         with self._log_path.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         return self
