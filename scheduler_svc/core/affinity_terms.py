@@ -111,17 +111,17 @@ class TermHolders:
 class TermMatch:
     """The terms that speak of a Pod; the same object for the same terms.
 
-    `excludes`: whether one of them demands to be away from it.
+    `excludes`: whether one of them demands to be away from it. `namespace` and `labels` are
+    for whoever asks to note of which of the Pods that it is the same for it speaks now.
     """
 
-    __slots__ = ("__weakref__", "excludes", "holders")
+    __slots__ = ("__weakref__", "excludes", "holders", "labels", "namespace")
 
     def __init__(self, holders: tuple[TermHolders, ...]) -> None:
         self.holders = holders
         self.excludes = any(each.term.kind is TermKind.ANTI_AFFINITY for each in holders)
-
-
-NO_TERMS: Final = TermMatch(())
+        self.namespace = ""
+        self.labels: Labels = ()
 
 
 class _Remembered:
@@ -138,6 +138,7 @@ class AffinityTerms:
 
     def __init__(self, row_count: int, namespaces: ObjectStore) -> None:
         self.version = 0
+        self.no_terms = TermMatch(())
         self._row_count = row_count
         self._namespaces = namespaces
         self._term_count = 0
@@ -173,7 +174,7 @@ class AffinityTerms:
         ask for one of the labels, or for none) for new labels.
         """
         if not self._held:
-            return NO_TERMS
+            return self.no_terms
         of_namespace = self._remembered.get(namespace)
         remembered = None if of_namespace is None else of_namespace.get(labels)
         if remembered is None:
@@ -278,7 +279,7 @@ class AffinityTerms:
 
     def _match_of(self, found: dict[TermHolders, None]) -> TermMatch:
         if not found:
-            return NO_TERMS
+            return self.no_terms
         holders = tuple(sorted(found, key=attrgetter("number")))
         match = self._matches.get(holders)
         if match is None:

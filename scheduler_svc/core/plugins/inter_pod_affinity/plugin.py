@@ -67,8 +67,9 @@ class InterPodAffinity(
         O(1); 0.3 µs for Pods without terms.
         """
         match = cluster.affinity_terms.match(pod.namespace, pod.labels)
-        if pod.shape.affinity_rules is None:
-            return match if match.holders else None
+        if pod.shape.affinity_rules is None and not match.holders:
+            return None
+        match.namespace, match.labels = pod.namespace, pod.labels
         own = self._own(pod, cluster)
         return own, own is not None and own.meets_itself(pod), match
 
@@ -112,7 +113,9 @@ class InterPodAffinity(
         return REGISTRATIONS
 
     def _terms(self, pod: PodInfo, cluster: Cluster) -> tuple[OwnTerms | None, TermMatch]:
-        return self._own(pod, cluster), cluster.affinity_terms.match(pod.namespace, pod.labels)
+        match = cluster.affinity_terms.match(pod.namespace, pod.labels)
+        match.namespace, match.labels = pod.namespace, pod.labels
+        return self._own(pod, cluster), match
 
     def _own(self, pod: PodInfo, cluster: Cluster) -> OwnTerms | None:
         rules = pod.shape.affinity_rules

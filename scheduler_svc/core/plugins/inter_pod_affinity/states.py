@@ -33,17 +33,17 @@ class FilterState:
         "_excluding",
         "_excluding_terms",
         "_is_idle",
+        "_match",
         "_meets_itself",
         "_own",
-        "_pod",
         "_version",
     )
 
     def __init__(
         self, pod: PodInfo, own: OwnTerms | None, match: TermMatch, cluster: Cluster
     ) -> None:
-        self._pod = pod
         self._own = own
+        self._match = match
         self._cluster = cluster
         self._meets_itself = own is not None and own.meets_itself(pod)
         self._affinity: list[DomainPresence] = []
@@ -102,12 +102,12 @@ class FilterState:
 
     def _speculative_terms(self) -> list[TermHolders]:
         """Give the terms that exclude the class because of Pods that are not there."""
-        terms, pod = self._cluster.affinity_terms, self._pod
+        terms, match = self._cluster.affinity_terms, self._match
         return [
             holders
             for holders in _of_kind(TermKind.ANTI_AFFINITY, terms.changed_since(self._version))
             if holders not in self._excluding_terms
-            and terms.speaks_of(holders, pod.namespace, pod.labels)
+            and terms.speaks_of(holders, match.namespace, match.labels)
         ]
 
     def _note_idleness(self) -> None:

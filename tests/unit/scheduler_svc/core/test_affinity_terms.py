@@ -7,7 +7,6 @@ import pytest
 from scheduler_svc.core.affinity_objects import LabelRequirement, LabelSelector
 from scheduler_svc.core.affinity_terms import (
     _LOG_CAPACITY,
-    NO_TERMS,
     AffinityTerms,
     TermKind,
     TermMatch,
@@ -58,8 +57,8 @@ def test_terms_are_known_by_kind_and_weight() -> None:
         (TermKind.ANTI_AFFINITY, 0),
     ]
     assert terms.match("default", WEB).excludes
-    assert terms.match("default", DB) is NO_TERMS
-    assert not NO_TERMS.excludes
+    assert terms.match("default", DB) is terms.no_terms
+    assert not terms.no_terms.excludes
 
 
 def test_pods_alike_in_a_term_hold_the_same() -> None:
@@ -148,14 +147,14 @@ def test_terms_are_found_by_labels(
         labels for labels in (WEB, DB, ()) if terms.match("default", labels).holders
     } == expected
     terms.count(pod, 0, -1)
-    assert terms.match("default", WEB) is NO_TERMS
+    assert terms.match("default", WEB) is terms.no_terms
     assert list(terms.held()) == []
 
 
 def test_what_is_remembered_follows_the_terms_that_come_and_go() -> None:
     terms = make_terms()
     terms.count(loner(of="db"), 0, 1)
-    assert terms.match("default", WEB) is NO_TERMS
+    assert terms.match("default", WEB) is terms.no_terms
     of_db = terms.match("default", DB)
     terms.count(loner(), 0, 1)
     assert len(terms.match("default", WEB).holders) == 1
@@ -163,7 +162,7 @@ def test_what_is_remembered_follows_the_terms_that_come_and_go() -> None:
     terms.count(loner("other", space="elsewhere"), 0, 1)
     assert len(terms.match("default", WEB).holders) == 1
     terms.count(loner(), 0, -1)
-    assert terms.match("default", WEB) is NO_TERMS
+    assert terms.match("default", WEB) is terms.no_terms
     terms.count(loner(of="db"), 2, 1)
     assert terms.match("default", DB) is of_db
 
@@ -226,7 +225,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     terms.count(loner(), 0, 1)
     match = terms.match("default", WEB)
     for number in range(5):
-        assert terms.match("default", (("pod", str(number)),)) is NO_TERMS
+        assert terms.match("default", (("pod", str(number)),)) is terms.no_terms
     assert terms.match("default", WEB) is match
 
 

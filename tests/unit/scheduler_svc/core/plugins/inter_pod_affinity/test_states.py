@@ -2,6 +2,8 @@
 
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.verdict import judge
+from scheduler_svc.core.pods import PodInfo
+from tests.builders import make_pod_info
 from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.asking import (
     FAR,
     NEAR,
@@ -77,3 +79,23 @@ def test_away_and_guest_without_terms_of_its_own() -> None:
         speculation.add(guest, columns.rows["a2"])
         answer = asked.by_name(judge(prepared, columns))
     assert answer == {"a1": UNWANTED, "a2": UNWANTED, "b1": None, "bare": None}
+
+
+def test_guests_are_judged_for_the_pod_that_is_asked_about() -> None:
+    """Pods share a class that differ in labels; only a guest may tell them apart."""
+    asked = Asked()
+
+    def replica(number: str) -> PodInfo:
+        labels = {"app": number}
+        return make_pod_info(f"r{number}", labels=labels, away=demands(term("x", "host")))
+
+    first, second = replica("1"), replica("2")
+    guest = running("guest", "a2", away=demands(term("2", "host")))
+    rows = asked.cluster.columns.rows
+    for pod, expected in ((first, None), (second, UNWANTED), (first, None)):
+        prepared = asked.classes.evaluation(pod).prepared
+        with asked.cache.speculation() as speculation:
+            speculation.add(guest, rows["a2"])
+            answer = asked.by_name(judge(prepared, asked.cluster.columns))
+        assert answer["a2"] == expected
+    assert asked.classes.statistics().class_count == 1
