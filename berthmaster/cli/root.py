@@ -22,6 +22,7 @@ class _Subcommand(NamedTuple):
 SUBCOMMANDS: Final = {
     "scheduler": _Subcommand("berthmaster.cli.scheduler", "Run the scheduler."),
     "timeline": _Subcommand("berthmaster.cli.timeline", "Draw where the time of one Pod went."),
+    "agent": _Subcommand("berthmaster.cli.agent", "Run the node agent."),
     "version": _Subcommand("berthmaster.cli.version", "Show the versions of what runs."),
     "completion": _Subcommand("berthmaster.cli.completion", "Print a shell's completion script."),
 }
