@@ -15,6 +15,7 @@ from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
 from kubeio.serving import ServingOptions
 from node_agent.shell.app import run_agent
+from node_agent.shell.observation_options import read_observation_options
 from node_agent.shell.options import AgentOptions, read_headers
 
 
@@ -22,7 +23,8 @@ from node_agent.shell.options import AgentOptions, read_headers
 def command(**flags: Any) -> None:
     """Keep the kubelet's view of a Node's Pods, and tell where their time goes.
 
-    The agent changes nothing: it starts no containers and writes nothing to the cluster.
+    The agent changes nothing: it starts no containers and writes nothing to the cluster, unless
+    it is asked for Events.
 
     \b
     Examples:
@@ -32,6 +34,8 @@ def command(**flags: Any) -> None:
       berthmaster agent --node-name worker-1 --kubeconfig ~/.kube/config -v 3
       # with the manifests that the kubelet reads
       berthmaster agent --static-pod-path /etc/kubernetes/manifests
+      # with the kubelet's own view, and how long images are pulled
+      berthmaster agent --kubelet-url https://10.0.0.7:10250 --kubelet-insecure-tls --read-events
 
     \b
     Exit codes: 0 stopped; 1 failed; 2 bad flags or files.
@@ -67,6 +71,7 @@ def _read_options(flags: dict[str, Any]) -> AgentOptions:
             key_file=flags["tls_private_key_file"],
         ),
         authorize=flags["authorization"] == "rbac",
+        observation=read_observation_options(flags),
         verbosity=flags["verbosity"],
         log_format=LogFormat(flags["log_format"]),
     )

@@ -11,6 +11,7 @@ from berthmaster.cli.daemon_flags import (
     serving_options,
 )
 from berthmaster.cli.grouped import Duration, GroupedOption
+from berthmaster.cli.observation_flags import OBSERVATION_OPTIONS
 from node_agent.shell.options import DEFAULT_PORT
 
 NODE: Final = "Node"
@@ -65,6 +66,7 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         show_default=True,
         help="From the end of one such request to the next.",
     ),
+    *OBSERVATION_OPTIONS,
     *serving_options(DEFAULT_PORT, "all but the probes"),
     *LOGGING_OPTIONS,
 )

@@ -27,13 +27,14 @@ from node_agent.shell.file_source import FileSource
 from node_agent.shell.health import add_loop_check, add_source_checks
 from node_agent.shell.http_source import HttpSource
 from node_agent.shell.journal import Journal
+from node_agent.shell.kubelet.attachment import attach_observation
 from node_agent.shell.metrics import ShadowMetrics, SourceMetrics
 from node_agent.shell.options import AgentOptions
 from node_agent.shell.pod_source import PodSource, RefusedManifests
 from node_agent.shell.sync_loop import SyncLoop
 from node_agent.shell.update_channel import UpdateChannel
 
-ATTACHMENTS: Final[tuple[Attach, ...]] = ()
+ATTACHMENTS: Final[tuple[Attach, ...]] = (attach_observation,)
 """What is attached to every agent."""
 
 

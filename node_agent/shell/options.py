@@ -12,6 +12,7 @@ from kubeio.daemon import UsageError, user_agent
 from kubeio.durations import format_duration
 from kubeio.logs import LogFormat
 from kubeio.serving import ServingOptions
+from node_agent.shell.observation_options import ObservationOptions
 
 DEFAULT_PORT: Final = 10260
 DEFAULT_PERIOD_SECONDS: Final = 20.0
@@ -39,6 +40,8 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
         From one look at the path or URL to the next.
     authorize
         Whether readers of what is served are asked who they are.
+    observation
+        What is read beside the sources.
     """
 
     version: str
@@ -52,6 +55,7 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
     http_check_seconds: float = DEFAULT_PERIOD_SECONDS
     serving: ServingOptions = ServingOptions(port=DEFAULT_PORT)
     authorize: bool = True
+    observation: ObservationOptions = ObservationOptions()
     verbosity: int = 0
     log_format: LogFormat = LogFormat.TEXT
 
@@ -73,6 +77,7 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
             _check_url(self.static_pod_url)
         elif self.static_pod_url_headers:
             raise UsageError("--static-pod-url-header needs --static-pod-url")
+        self.observation.check()
 
     def configz(self) -> dict[str, Any]:
         """Give what ``/configz`` shows: the options in effect, secrets masked."""
@@ -87,6 +92,7 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
                 "staticPodURLHeader": {name: [MASKED] for name in self.static_pod_url_headers},
                 "fileCheckFrequency": format_duration(self.file_check_seconds),
                 "httpCheckFrequency": format_duration(self.http_check_seconds),
+                **self.observation.configz(),
             }
         }
 

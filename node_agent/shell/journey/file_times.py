@@ -16,9 +16,7 @@ from typing import Any, Final
 from node_agent.core.clock import NANOSECONDS
 from node_agent.core.journey.journey import FileTimes, PodIdentity
 
-KUBELET_PODS: Final = "/var/lib/kubelet/pods"
-POD_LOGS: Final = "/var/log/pods"
-
+_NOWHERE: Final = Path("/nonexistent")
 _AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW: Final = 0x100
 _STATX_BTIME: Final = 0x800
@@ -34,12 +32,17 @@ class DirectoryTimes:
     Parameters
     ----------
     kubelet_pods, pod_logs
-        Where the kubelet's directories are seen from here.
+        Where ``/var/lib/kubelet/pods`` and ``/var/log/pods`` are seen from here; "" for nowhere.
     """
 
-    def __init__(self, kubelet_pods: str = KUBELET_PODS, pod_logs: str = POD_LOGS) -> None:
-        self._kubelet_pods = Path(kubelet_pods)
-        self._pod_logs = Path(pod_logs)
+    def __init__(self, kubelet_pods: str, pod_logs: str) -> None:
+        self._kubelet_pods = Path(kubelet_pods) if kubelet_pods else _NOWHERE
+        self._pod_logs = Path(pod_logs) if pod_logs else _NOWHERE
+
+    @property
+    def sees_logs(self) -> bool:
+        """Whether a log directory that is not seen is not there: there are birth times at all."""
+        return birth_nanoseconds(self._pod_logs) is not None
 
     def read(self, identity: PodIdentity, kubelet_uid: str) -> FileTimes:
         """Read what there is of a Pod. Cost: three system calls and one for each container.

@@ -1,6 +1,5 @@
 """The agent's answers about Pods: ``/pods`` and ``/pods/<namespace>/<name>/timeline``."""
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
@@ -12,9 +11,7 @@ from node_agent.core.journey.journeys import Journeys
 from node_agent.core.journey.marks import best_marks
 from node_agent.core.journey.timeline import Timeline, View, timeline_of
 from node_agent.core.timestamps import format_nanoseconds
-
-Route = tuple[str, str, Callable[[web.Request], Awaitable[web.StreamResponse]]]
-"""Method, path, handler: what `kubeio.serving.HttpsServer.add_route` takes."""
+from node_agent.shell.attachments import Route
 
 PODS: Final = "/pods"
 TIMELINE: Final = "/pods/{namespace}/{name}/timeline"

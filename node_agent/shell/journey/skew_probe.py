@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, Protocol
 
 from kubeio.errors import KubeError
+from kubeio.logs import fields
 from kubeio.response import Response
 from node_agent.core.clock import Now
 from node_agent.core.journey.clock_skew import ClockSkew
@@ -51,7 +52,7 @@ class SkewProbe:
         try:
             response = await self._client.request("GET", PATH, timeout_seconds=TIMEOUT_SECONDS)
         except KubeError as error:
-            _logger.debug("The API server did not tell its time: %s", error)
+            _logger.debug("The API server did not tell its time", extra=fields(error=str(error)))
             return False
         received = self._read_now()
         seconds = date_seconds(response.headers.get("date"))

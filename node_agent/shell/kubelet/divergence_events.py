@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kubeio.client import KubeClient
 from kubeio.errors import KubeError
+from kubeio.logs import fields
 from kubeio.resources import ResourcePath
 from node_agent.core.clock import Now
 from node_agent.core.divergence.divergences import Divergence
@@ -53,7 +54,9 @@ class DivergenceEvents:
             await self._client.send_json("POST", path, body, dict, timeout_seconds=TIMEOUT_SECONDS)
         except KubeError as error:
             self.counts["failed"] += 1
-            _logger.warning("Cannot write an Event: kind=%s: %s", finding.kind, error)
+            _logger.warning(
+                "Cannot write an Event", extra=fields(kind=finding.kind.value, error=str(error))
+            )
         else:
             self.counts["written"] += 1
 

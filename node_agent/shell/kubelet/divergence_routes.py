@@ -1,6 +1,6 @@
 """``/divergences``: what differs now, why Pods do not run, and what of the kubelet can be read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -9,8 +9,9 @@ from aiohttp import web
 from node_agent.core.clock import Now
 from node_agent.core.divergence.divergences import Divergences
 from node_agent.core.journey.timeline import View
-from node_agent.shell.journey.routes import Route
+from node_agent.shell.attachments import Route
 from node_agent.shell.kubelet.poller import KubeletPoller
+from node_agent.shell.pod_source import RefusedManifests
 
 DIVERGENCES: Final = "/divergences"
 
@@ -46,11 +47,21 @@ class EndpointView(View, frozen=True):
     problem: str | None = None
 
 
+class RefusedView(View, frozen=True):
+    """A manifest that gives no Pod."""
+
+    source: str
+    place: str
+    reason: str
+    message: str
+
+
 class DivergencesView(View, frozen=True):
     """The whole answer."""
 
     divergences: list[DivergenceView]
     not_running: list[WaitingView]
+    refused_manifests: list[RefusedView]
     kubelet: dict[str, EndpointView]
     static_pod_path: str | None = None
     static_pod_url: str | None = None
@@ -60,8 +71,14 @@ class DivergenceRoutes:
     """Answers from what was read last."""
 
     def __init__(
-        self, divergences: Divergences, poller: KubeletPoller, *, read_now: Callable[[], Now]
+        self,
+        divergences: Divergences,
+        poller: KubeletPoller,
+        refused: Mapping[str, RefusedManifests],
+        *,
+        read_now: Callable[[], Now],
     ) -> None:
+        self._refused = refused
         self._divergences = divergences
         self._poller = poller
         self._read_now = read_now
@@ -97,6 +114,13 @@ class DivergenceRoutes:
                     age_seconds=seconds - cause.since_seconds,
                 )
                 for uid, cause in self._divergences.causes().items()
+            ],
+            refused_manifests=[
+                RefusedView(
+                    source=source, place=place, reason=refusal.reason.value, message=refusal.message
+                )
+                for source, manifests in self._refused.items()
+                for place, refusal in manifests.by_place.items()
             ],
             kubelet={
                 name: EndpointView(

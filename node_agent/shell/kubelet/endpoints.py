@@ -4,6 +4,7 @@ import logging
 from dataclasses import dataclass, field
 
 from kubeio.errors import ApiError, KubeError
+from kubeio.logs import fields
 
 _logger = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class Endpoints:
         """Note an answer."""
         state = self.states.setdefault(name, EndpointState())
         if state.last_problem:
-            _logger.info("The kubelet can be read again: endpoint=%s", name)
+            _logger.info("The kubelet can be read again", extra=fields(endpoint=name))
         self.states[name] = EndpointState(is_up=True, last_read_at=now_seconds)
 
     def failed(self, name: str, error: KubeError) -> None:
@@ -41,4 +42,6 @@ class Endpoints:
         is_news = not state.last_problem or state.is_refused != is_refused
         state.is_up, state.is_refused, state.last_problem = False, is_refused, str(error)
         if is_news:
-            _logger.warning("The kubelet cannot be read: endpoint=%s: %s", name, error)
+            _logger.warning(
+                "The kubelet cannot be read", extra=fields(endpoint=name, error=str(error))
+            )

@@ -8,40 +8,15 @@ being sure of the kubelet is accepted by name.
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
-from kubeio.credentials import SERVICE_ACCOUNT_DIRECTORY, Credentials, read_service_account
+from kubeio.credentials import (
+    SERVICE_ACCOUNT_DIRECTORY,
+    Credentials,
+    read_service_account,
+)
 from kubeio.login import Login, find_kubeconfig
-
-PORT: Final = 10250
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletAccess:
-    """Where the kubelet is, and how far it is trusted.
-
-    Attributes
-    ----------
-    url
-        ``https://host:10250``, without a slash at the end. Over ``http://`` no token is sent.
-    ca_file
-        PEM, of what signed its serving certificate; None for the system's.
-    verify
-        False takes any certificate, so whoever answers there gets the token.
-    server_name
-        Expected in the certificate where it is not the URL's host: the node's name.
-    """
-
-    url: str
-    ca_file: str | None = None
-    verify: bool = True
-    server_name: str | None = None
-
-
-def kubelet_url(host: str, port: int = PORT) -> str:
-    """Give the URL of a kubelet by its node's address, an IPv6 address in brackets."""
-    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+from node_agent.shell.observation_options import KubeletAccess
 
 
 async def kubelet_credentials(
@@ -83,7 +58,7 @@ def for_kubelet(login: Login, access: KubeletAccess) -> Login:
         authorization=login.authorization if is_secure else None,
         ca_file=access.ca_file,
         verify=access.verify,
-        server_name=access.server_name,
+        server_name=None,
         proxy_url=None,
         files=(*login.files, access.ca_file) if access.ca_file else login.files,
     )

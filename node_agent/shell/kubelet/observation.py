@@ -5,56 +5,34 @@ registers `collect`, and runs `run` beside its own loop, in the same event loop.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 
 from prometheus_client import Metric
 
 from kubeio.client import KubeClient
 from node_agent.core.clock import Now
 from node_agent.core.divergence.divergences import Divergences
-from node_agent.core.journey.journeys import FINISHED_LIMIT, Journeys
+from node_agent.core.journey.journeys import Journeys
 from node_agent.core.observer import PodObserver
 from node_agent.core.operations import Source
+from node_agent.shell.attachments import Route
 from node_agent.shell.clock import read_now
 from node_agent.shell.journey.file_times import DirectoryTimes
 from node_agent.shell.journey.metrics import JourneyGauges, JourneyMetrics
 from node_agent.shell.journey.pod_events import PodEvents
-from node_agent.shell.journey.routes import JourneyRoutes, Route
+from node_agent.shell.journey.routes import JourneyRoutes
 from node_agent.shell.journey.skew_probe import SkewProbe
 from node_agent.shell.kubelet.client import KubeletClient
 from node_agent.shell.kubelet.divergence_events import DivergenceEvents
 from node_agent.shell.kubelet.divergence_routes import DivergenceRoutes
 from node_agent.shell.kubelet.metrics import KubeletGauges
 from node_agent.shell.kubelet.poller import KubeletPoller, Readers
+from node_agent.shell.observation_options import ObservationOptions
+from node_agent.shell.pod_source import RefusedManifests
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservationOptions:
-    """What is read and told.
-
-    Attributes
-    ----------
-    node_name
-        This node's.
-    poll_seconds
-        Between two looks at the kubelet's Pods at rest.
-    directories
-        Where the kubelet's directories are, None for not reading them.
-    read_events
-        Whether Events are read, for image pulls and causes: ``list`` on ``events``.
-    write_events
-        Whether Events are written about what differs: ``create`` on ``events``.
-    finished_limit
-        Journeys kept of Pods that are gone.
-    """
-
-    node_name: str
-    poll_seconds: float = 10.0
-    directories: DirectoryTimes | None = None
-    read_events: bool = False
-    write_events: bool = False
-    finished_limit: int = FINISHED_LIMIT
+OpenKubelet = Callable[[], Awaitable[KubeClient | None]]
+"""Logs in to the kubelet; None where it is not to be asked."""
 
 
 class Observation:
@@ -62,43 +40,47 @@ class Observation:
 
     Parameters
     ----------
+    node_name
+        This node's.
     api
-        Of the API server; None where there is none (a standalone kubelet).
-    kubelet
-        Of the kubelet (`login.kubelet_credentials`); None where it is not asked.
+        Of the API server.
+    open_kubelet
+        Called when the work begins.
     sources
         The agent's.
+    refused
+        Manifests that give no Pod now, by source: shown with what differs.
     """
 
     def __init__(
         self,
         options: ObservationOptions,
         *,
-        api: KubeClient | None,
-        kubelet: KubeClient | None,
+        node_name: str,
+        api: KubeClient,
+        open_kubelet: OpenKubelet,
         sources: Iterable[Source],
+        refused: Mapping[str, RefusedManifests] | None = None,
         read_now: Callable[[], Now] = read_now,
     ) -> None:
         self._metrics = JourneyMetrics()
         self.journeys = Journeys(self._metrics, finished_limit=options.finished_limit)
         self.divergences = Divergences(sources)
-        self._events = PodEvents(api) if api is not None and options.read_events else None
-        self._writer: DivergenceEvents | None = None
-        if api is not None and options.write_events:
-            self._writer = DivergenceEvents(api, options.node_name)
+        self._events = PodEvents(api) if options.read_events else None
+        self._writer = DivergenceEvents(api, node_name) if options.write_events else None
+        directories = None
+        if options.kubelet_pods_path or options.pod_logs_path:
+            directories = DirectoryTimes(options.kubelet_pods_path, options.pod_logs_path)
         self.poller = KubeletPoller(
-            Readers(
-                kubelet=None if kubelet is None else KubeletClient(kubelet),
-                directories=options.directories,
-                events=self._events,
-                event_writer=self._writer,
-            ),
+            Readers(directories=directories, events=self._events, event_writer=self._writer),
             self.journeys,
             self.divergences,
             read_now=read_now,
             interval_seconds=options.poll_seconds,
         )
-        self._probe = None if api is None else SkewProbe(api, self.journeys.skew, read_now)
+        self._probe = SkewProbe(api, self.journeys.skew, read_now)
+        self._open_kubelet = open_kubelet
+        self._refused = refused or {}
         self._journey_gauges = JourneyGauges(
             self.journeys, lambda: {} if self._events is None else self._events.counts
         )
@@ -108,7 +90,7 @@ class Observation:
             read_now=read_now,
             event_counts=lambda: {} if self._writer is None else self._writer.counts,
         )
-        self._node_name = options.node_name
+        self._node_name = node_name
         self._read_now = read_now
 
     @property
@@ -120,7 +102,9 @@ class Observation:
         """Give method, path and handler of each route, for `HttpsServer.add_route`."""
         return [
             *JourneyRoutes(self.journeys, self.divergences, node_name=self._node_name).routes(),
-            *DivergenceRoutes(self.divergences, self.poller, read_now=self._read_now).routes(),
+            *DivergenceRoutes(
+                self.divergences, self.poller, self._refused, read_now=self._read_now
+            ).routes(),
         ]
 
     def collect(self) -> list[Metric]:
@@ -132,8 +116,18 @@ class Observation:
         ]
 
     async def run(self) -> None:
-        """Read what is to be read until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self.poller.run())
-            if self._probe is not None:
+        """Read what is to be read until cancelled.
+
+        Raises
+        ------
+        KubeConfigError
+            There is no way to the kubelet.
+        """
+        async with AsyncExitStack() as stack:
+            client = await self._open_kubelet()
+            if client is not None:
+                await stack.enter_async_context(client)
+                self.poller.kubelet = KubeletClient(client)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.poller.run())
                 tasks.create_task(self._probe.run())

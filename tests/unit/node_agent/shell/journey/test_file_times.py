@@ -18,6 +18,10 @@ def identity() -> PodIdentity:
     return identify(make_pod("a", spec=spec), "api")
 
 
+def sees_logs(times: DirectoryTimes) -> bool:
+    return times.sees_logs
+
+
 @pytest.fixture
 def births(tmp_path: Path) -> None:
     if birth_nanoseconds(tmp_path) is None:
@@ -46,6 +50,7 @@ def test_the_directories_of_a_pod(tmp_path: Path, identity: PodIdentity) -> None
     log = logs / "default_a_uid-a"
     times = DirectoryTimes(str(pods), str(logs))
     assert times.read(identity, "uid-a") == FileTimes()
+    assert sees_logs(times) is False
     data.mkdir(parents=True)
     assert times.read(identity, "uid-a") == FileTimes(birth_nanoseconds(data))
     (log / "c").mkdir(parents=True)
@@ -54,6 +59,8 @@ def test_the_directories_of_a_pod(tmp_path: Path, identity: PodIdentity) -> None
         birth_nanoseconds(data), birth_nanoseconds(log), {"c": birth_nanoseconds(log / "c") or 0}
     )
     assert read.container_logs["c"] > 0
+    assert sees_logs(times) is True
+    assert DirectoryTimes("", "").read(identity, "uid-a") == FileTimes()
 
 
 def test_what_is_not_there_has_no_time(tmp_path: Path) -> None:

@@ -6,11 +6,10 @@ import pytest
 
 from kubeio.login import KubeConfigError, Login
 from node_agent.shell.kubelet.login import (
-    KubeletAccess,
     for_kubelet,
     kubelet_credentials,
-    kubelet_url,
 )
+from node_agent.shell.observation_options import KubeletAccess
 
 API = Login(
     server_url="https://api:6443",
@@ -22,16 +21,11 @@ API = Login(
 )
 
 
-def test_urls() -> None:
-    assert kubelet_url("10.0.0.1") == "https://10.0.0.1:10250"
-    assert kubelet_url("fd00::1", 10251) == "https://[fd00::1]:10251"
-
-
 def test_another_host_and_another_authority() -> None:
-    access = KubeletAccess(url="https://n:10250", ca_file="/kubelet-ca", server_name="n")
+    access = KubeletAccess(url="https://n:10250", ca_file="/kubelet-ca")
     login = for_kubelet(API, access)
     assert (login.server_url, login.authorization) == ("https://n:10250", "Bearer t")
-    assert (login.ca_file, login.server_name, login.proxy_url) == ("/kubelet-ca", "n", None)
+    assert (login.ca_file, login.server_name, login.proxy_url) == ("/kubelet-ca", None, None)
     assert login.files == ("/token", "/kubelet-ca")
     assert login.verify
 

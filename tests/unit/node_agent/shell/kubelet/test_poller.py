@@ -18,8 +18,12 @@ from node_agent.core.divergence.causes import Cause
 from node_agent.core.journey.marks import MarkKind
 from node_agent.core.objects import Pod
 from node_agent.core.operations import Operation, Source
-from node_agent.shell.journey.file_times import DirectoryTimes, birth_nanoseconds
-from node_agent.shell.kubelet.observation import Observation, ObservationOptions
+from node_agent.core.static_pods import Refusal, RefusalReason
+from node_agent.shell.journey.file_times import birth_nanoseconds
+from node_agent.shell.kubelet.client import KubeletClient
+from node_agent.shell.kubelet.observation import Observation
+from node_agent.shell.observation_options import ObservationOptions
+from node_agent.shell.pod_source import RefusedManifests
 from tests.faultproxy import wait_until
 from tests.unit.kubeio.fake_api import client_of
 from tests.unit.node_agent.core.journey import stages
@@ -60,6 +64,7 @@ class Bench:
     stub: StubKubelet
     api: StubApi
     clock: Clock
+    refused: RefusedManifests
 
     async def tick(self, second: float) -> None:
         self.clock.second = second
@@ -86,20 +91,27 @@ class Bench:
 
 @asynccontextmanager
 async def bench(*, asks: bool = True, **options: Any) -> AsyncIterator[Bench]:
-    stub, api = StubKubelet(), StubApi()
+    stub, api, clock = StubKubelet(), StubApi(), Clock()
+    refused = RefusedManifests(Source.FILE)
+
     async with client_of(stub.answer) as kubelet, client_of(api.answer) as api_client:
-        client: KubeClient | None = kubelet if asks else None
-        clock = Clock()
+
+        async def open_kubelet() -> KubeClient | None:
+            return kubelet if asks else None
+
         observation = Observation(
-            ObservationOptions(node_name="n", **options),
+            ObservationOptions(**options),
+            node_name="n",
             api=api_client,
-            kubelet=client,
+            open_kubelet=open_kubelet,
             sources=[Source.API],
+            refused={"file": refused},
             read_now=clock.now,
         )
+        observation.poller.kubelet = KubeletClient(kubelet) if asks else None
         for observer in observation.observers:
             observer.source_listed(Source.API, at(0))
-        yield Bench(observation, stub, api, clock)
+        yield Bench(observation, stub, api, clock, refused)
 
 
 async def test_at_rest_the_kubelet_is_asked_seldom() -> None:
@@ -216,8 +228,12 @@ async def test_the_kubelets_own_figures_are_shown_beside_ours() -> None:
 async def test_directories(tmp_path: Path) -> None:
     pods = tmp_path / "pods"
     (pods / "uid-a").mkdir(parents=True)
-    directories = DirectoryTimes(str(pods), str(tmp_path / "logs"))
-    async with bench(directories=directories) as made:
+    (tmp_path / "logs").mkdir()
+    paths: dict[str, Any] = {
+        "kubelet_pods_path": str(pods),
+        "pod_logs_path": str(tmp_path / "logs"),
+    }
+    async with bench(**paths) as made:
         made.add(stages.with_sandbox(), 3)
         made.add(make_pod("etcd-n", annotations={"kubernetes.io/config.source": "file"}), 3)
         await made.tick(4)
@@ -226,9 +242,19 @@ async def test_directories(tmp_path: Path) -> None:
         born = birth_nanoseconds(pods / "uid-a")
         assert journey.marks.get(MarkKind.SYNC_STARTED_FILES) == born
         assert not journey.are_files_read
+        await made.tick(12)
+        assert made.cause() is Cause.IMAGE_PULL
         made.update(stages.running(), 5)
-        await made.tick(6)
+        await made.tick(13)
         assert journey.are_files_read
+
+
+async def test_log_directories_that_are_not_mounted_tell_nothing_apart(tmp_path: Path) -> None:
+    async with bench(kubelet_pods_path=str(tmp_path)) as made:
+        made.add(stages.with_sandbox(), 3)
+        await made.tick(4)
+        await made.tick(14)
+        assert made.cause() is Cause.IMAGE_PULL_OR_CREATION
 
 
 async def test_events_are_listed_once_a_pod_has_started() -> None:
@@ -332,6 +358,7 @@ async def test_it_runs_until_it_is_cancelled() -> None:
 
 async def test_divergences_as_json() -> None:
     async with bench() as made:
+        made.refused.note("/m/x.yaml", Refusal(RefusalReason.UNPARSABLE, "line 3: not YAML"))
         made.add(stages.bound(), 2)
         for second in (7, 8):
             await made.tick(second)
@@ -354,4 +381,12 @@ async def test_divergences_as_json() -> None:
     (waiting,) = answer["notRunning"]
     assert (waiting["cause"], waiting["ageSeconds"]) == ("not_seen", 1.0)
     assert answer["kubelet"]["pods"] == {"up": True, "ageSeconds": 0.0}
+    assert answer["refusedManifests"] == [
+        {
+            "source": "file",
+            "place": "/m/x.yaml",
+            "reason": "unparsable",
+            "message": "line 3: not YAML",
+        }
+    ]
     assert answer["staticPodPath"] == "/etc/kubernetes/manifests"
