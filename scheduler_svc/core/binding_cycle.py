@@ -26,13 +26,14 @@ from scheduler_svc.core.effects import (
     BindPod,
     Effect,
     EventType,
+    PatchNomination,
     PodReference,
     RecordEvent,
     ReportBound,
     RunPreBind,
 )
 from scheduler_svc.core.events import BindFailed, BindFailure, PermitDecided, PreBindFinished
-from scheduler_svc.core.failure import FailureHandler
+from scheduler_svc.core.failure import FailureHandler, Rejectors
 from scheduler_svc.core.framework.cluster_events import ASSIGNED_POD_DELETE
 from scheduler_svc.core.framework.interface import PreBindPlugin, PreBindWork
 from scheduler_svc.core.framework.profile import Profile
@@ -45,7 +46,8 @@ class BindingCycle(msgspec.Struct, gc=False):
 
     `permits` are the deadlines (monotonic seconds) of the plugins that hold the Pod;
     `pre_bind` are the plugins that have not been asked yet, `working` the one that works,
-    `awaits_others` says that its work is done and that of others is not.
+    `awaits_others` says that its work is done and that of others is not, `is_announced` that
+    the Pod's status has been made to show where it is going.
     """
 
     queued: QueuedPodInfo
@@ -60,6 +62,7 @@ class BindingCycle(msgspec.Struct, gc=False):
     working: PreBindPlugin | None = None
     awaits_others: bool = False
     work_deadline_seconds: float | None = None
+    is_announced: bool = False
 
 
 class BindingCycles:
@@ -82,7 +85,7 @@ class BindingCycles:
         self._cycles[uid] = cycle
         if cycle.permits:
             self._waiting[uid] = cycle
-            return []
+            return _announce(cycle)
         self._queue.done(uid)
         return self._advance(cycle, now)
 
@@ -96,7 +99,7 @@ class BindingCycles:
                 cycle.work_deadline_seconds = now.monotonic_seconds + answer.timeout_seconds
                 self._waiting[pod.uid] = cycle
                 work = RunPreBind(cycle.reference, plugin.name, cycle.node_name, answer.payload)
-                return [work]
+                return [*_announce(cycle), work]
             if answer.code not in (Code.SUCCESS, Code.SKIP):
                 text = f'running PreBind plugin "{plugin.name}": {answer.message}'
                 return self._undo(cycle, text, now)
@@ -216,6 +219,16 @@ class BindingCycles:
             self._queue.done(uid)
             self._release(cycle, now)
 
+    def preempt(self, uid: str, plugin: str, now: Now) -> list[Effect] | None:
+        """Turn away a Pod that waits on Permit or for its PreBind; None if it does neither."""
+        cycle = self._waiting.get(uid)
+        if cycle is None:
+            return None
+        if cycle.working is None:
+            return self._undo(cycle, "preempted", now)
+        text = f'running PreBind plugin "{cycle.working.name}": preempted by {plugin}'
+        return self._undo(cycle, text, now)
+
     def expire(self, now: Now) -> list[Effect]:
         """End what has waited for too long."""
         effects: list[Effect] = []
@@ -241,9 +254,8 @@ class BindingCycles:
 
     def _reject(self, cycle: BindingCycle, text: str, plugin: str, now: Now) -> list[Effect]:
         """A rejection at Permit: the plugin is remembered, so its events bring the Pod back."""
-        effects = self._failures.reject(
-            cycle.queued, text, now, unschedulable_plugins=frozenset({plugin})
-        )
+        rejectors = Rejectors(frozenset({plugin}))
+        effects = self._failures.reject(cycle.queued, text, now, rejectors, nomination="")
         # Upstream, too, tells the others only after this Pod has been put back.
         self._release(cycle, now)
         return effects
@@ -264,6 +276,14 @@ class BindingCycles:
             self._queue.move_on_event(
                 ASSIGNED_POD_DELETE, placed, None, now, eligible=lambda other: other.uid != pod.uid
             )
+
+
+def _announce(cycle: BindingCycle) -> list[Effect]:
+    """Show where the Pod is going, since that takes a while: autoscalers want to know."""
+    if cycle.is_announced or cycle.queued.pod.nominated_node_name == cycle.node_name:
+        return []
+    cycle.is_announced = True
+    return [PatchNomination(cycle.reference, cycle.node_name)]
 
 
 def _deadlines(cycle: BindingCycle) -> Iterable[float]:

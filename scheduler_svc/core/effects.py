@@ -1,7 +1,7 @@
 """Everything the core may ask for, carried out by the shell; imperative.
 
 Whatever has an outcome that matters comes back as an event (`BindPod` as `BindSucceeded`
-or `BindFailed`, `RunPreBind` as `PreBindFinished`).
+or `BindFailed`, `RunPreBind` as `PreBindFinished`, `EvictPods` as `EvictionFinished`).
 """
 
 from enum import StrEnum
@@ -49,11 +49,35 @@ class RunPreBind(msgspec.Struct, frozen=True, gc=False):
 
 
 class PatchPodCondition(msgspec.Struct, frozen=True, gc=False):
-    """Set PodScheduled=False with a reason and a message."""
+    """Set PodScheduled=False with a reason and a message.
+
+    In the same write the Node that the Pod may hope for: "" for none, None leaves it.
+    """
 
     pod: PodReference
     reason: str
     message: str
+    nominated_node_name: str | None = None
+
+
+class PatchNomination(msgspec.Struct, frozen=True, gc=False):
+    """Set the Node that a Pod may hope for in its status, "" for none."""
+
+    pod: PodReference
+    nominated_node_name: str
+
+
+class EvictPods(msgspec.Struct, frozen=True):
+    """Make room for a Pod: evict all victims but the last at once, then the last.
+
+    `message` is for the victims' DisruptionTarget condition. The outcome is one
+    `EvictionFinished` of that `eviction_id`.
+    """
+
+    pod: PodReference
+    eviction_id: int
+    message: str
+    victims: tuple["Victim", ...]
 
 
 class EventType(StrEnum):
@@ -64,7 +88,7 @@ class EventType(StrEnum):
 
 
 class RecordEvent(msgspec.Struct, frozen=True, gc=False):
-    """Tell users what happened to a Pod."""
+    """Tell users what happened to a Pod; `related` is another one that had to do with it."""
 
     pod: PodReference
     scheduler_name: str
@@ -72,6 +96,14 @@ class RecordEvent(msgspec.Struct, frozen=True, gc=False):
     reason: str
     action: str
     note: str
+    related: PodReference | None = None
+
+
+class Victim(msgspec.Struct, frozen=True):
+    """A Pod to be evicted, and what to tell its users once it is."""
+
+    pod: PodReference
+    event: RecordEvent
 
 
 class AttemptResult(StrEnum):
@@ -110,4 +142,22 @@ class ReportBound(msgspec.Struct, frozen=True, gc=False):
     after_flush: bool
 
 
-Effect = BindPod | RunPreBind | PatchPodCondition | RecordEvent | ReportAttempt | ReportBound
+class ReportPreemption(msgspec.Struct, frozen=True, gc=False):
+    """A Pod that fits nowhere was looked at for preemption; without room made, of 0 victims."""
+
+    pod: PodReference
+    scheduler_name: str
+    victim_count: int
+
+
+Effect = (
+    BindPod
+    | RunPreBind
+    | PatchPodCondition
+    | PatchNomination
+    | EvictPods
+    | RecordEvent
+    | ReportAttempt
+    | ReportBound
+    | ReportPreemption
+)

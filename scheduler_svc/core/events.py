@@ -96,6 +96,16 @@ class PermitDecided(msgspec.Struct, frozen=True, gc=False):
     rejection: str = ""
 
 
+class EvictionFinished(msgspec.Struct, frozen=True, gc=False):
+    """All victims of a preemption have been evicted, or not all can be: why, "" if they were."""
+
+    eviction_id: int
+    error: str = ""
+
+
+Outcome = BindSucceeded | BindFailed | PreBindFinished | PermitDecided | EvictionFinished
+"""What became of something that the core has decided."""
+
 Event = (
     NodeUpserted
     | NodeDeleted
@@ -103,8 +113,5 @@ Event = (
     | PodDeleted
     | ObjectUpserted
     | ObjectDeleted
-    | BindSucceeded
-    | BindFailed
-    | PreBindFinished
-    | PermitDecided
+    | Outcome
 )

@@ -6,16 +6,20 @@ Source: pkg/scheduler/schedule_one.go (`handleSchedulingFailure`), v1.36.3.
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import (
     AttemptResult,
     Effect,
     EventType,
+    PatchNomination,
     PatchPodCondition,
     PodReference,
     RecordEvent,
     ReportAttempt,
 )
+from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
 
@@ -41,6 +45,13 @@ def event_note(message: str) -> str:
     return encoded[: _NOTE_LIMIT_BYTES - 4].decode(errors="ignore") + " ..."
 
 
+class Rejectors(msgspec.Struct, frozen=True):
+    """The plugins that rejected a Pod, and those among them in whose hands it is pending."""
+
+    unschedulable: frozenset[str]
+    pending: frozenset[str] = frozenset()
+
+
 class FailureHandler:
     """Puts Pods back and says why.
 
@@ -48,8 +59,11 @@ class FailureHandler:
     not there has been deleted or bound by somebody else, and there is nothing to retry.
     """
 
-    def __init__(self, queue: SchedulingQueue, pending: Mapping[str, PodInfo]) -> None:
+    def __init__(
+        self, queue: SchedulingQueue, nominations: Nominations, pending: Mapping[str, PodInfo]
+    ) -> None:
         self._queue = queue
+        self._nominations = nominations
         self._pending = pending
 
     def reject(
@@ -57,22 +71,29 @@ class FailureHandler:
         queued: QueuedPodInfo,
         message: str,
         now: Now,
+        rejectors: Rejectors,
         *,
-        unschedulable_plugins: frozenset[str],
-        pending_plugins: frozenset[str] = frozenset(),
+        nomination: str | None = None,
+        stays_in_flight: bool = False,
     ) -> list[Effect]:
-        """Handle a Pod that plugins rejected; without a plugin it is retried after backoff."""
+        """Handle a Pod that plugins rejected; without a plugin it is retried after backoff.
+
+        `nomination` is the Node it may hope for now, "" for none, None to leave it as it is.
+        A Pod that stays in flight is put back by the caller (`put_back`).
+        """
         newest = self._newest(queued)
         if newest is None:
             return []
-        self._queue.put_back(
-            queued,
-            now,
-            unschedulable_plugins=unschedulable_plugins,
-            pending_plugins=pending_plugins,
-            newest=newest,
-        )
-        return self._tell(queued, message, UNSCHEDULABLE, AttemptResult.UNSCHEDULABLE)
+        if not stays_in_flight:
+            self._put_back(queued, newest, rejectors, now)
+        told = _Told(message, UNSCHEDULABLE, AttemptResult.UNSCHEDULABLE)
+        return self._tell(queued, newest, told, nomination, now)
+
+    def put_back(self, queued: QueuedPodInfo, rejectors: Rejectors | None, now: Now) -> None:
+        """Put back a Pod that stayed in flight: rejected, or None after something went wrong."""
+        newest = self._newest(queued)
+        if newest is not None:
+            self._put_back(queued, newest, rejectors, now)
 
     def fail(
         self, queued: QueuedPodInfo, message: str, now: Now, *, node_name: str = ""
@@ -81,8 +102,9 @@ class FailureHandler:
         newest = self._newest(queued)
         if newest is None:
             return []
-        self._queue.put_back(queued, now, is_error=True, newest=newest)
-        return self._tell(queued, message, SCHEDULER_ERROR, AttemptResult.ERROR, node_name)
+        self._put_back(queued, newest, None, now)
+        told = _Told(message, SCHEDULER_ERROR, AttemptResult.ERROR, node_name)
+        return self._tell(queued, newest, told, "", now)
 
     def _newest(self, queued: QueuedPodInfo) -> PodInfo | None:
         """Give the Pod as it is now; None, and the attempt is over, if it is on its way out."""
@@ -92,29 +114,58 @@ class FailureHandler:
             return None
         return newest
 
+    def _put_back(
+        self, queued: QueuedPodInfo, newest: PodInfo, rejectors: Rejectors | None, now: Now
+    ) -> None:
+        if rejectors is None:
+            self._queue.put_back(queued, now, is_error=True, newest=newest)
+            return
+        self._queue.put_back(
+            queued,
+            now,
+            unschedulable_plugins=rejectors.unschedulable,
+            pending_plugins=rejectors.pending,
+            newest=newest,
+        )
+
     def _tell(
         self,
         queued: QueuedPodInfo,
-        message: str,
-        reason: str,
-        result: AttemptResult,
-        node_name: str = "",
+        newest: PodInfo,
+        told: "_Told",
+        nomination: str | None,
+        now: Now,
     ) -> list[Effect]:
-        pod = queued.pod
         effects: list[Effect] = [
             ReportAttempt(
-                pod=reference(pod),
-                scheduler_name=pod.scheduler_name,
-                result=result,
+                pod=reference(newest),
+                scheduler_name=newest.scheduler_name,
+                result=told.result,
                 attempt=queued.attempts,
-                message=message,
-                node_name=node_name,
+                message=told.message,
+                node_name=told.node_name,
             ),
-            failed_scheduling(pod, message),
+            failed_scheduling(newest, told.message),
         ]
-        if pod.condition != (reason, message):
-            effects.append(PatchPodCondition(reference(pod), reason, message))
+        if nomination is not None:
+            former = self._nominations.set(newest, nomination, now)
+            if nomination == former == newest.nominated_node_name:
+                nomination = None
+        if newest.condition != (told.reason, told.message):
+            patch = PatchPodCondition(reference(newest), told.reason, told.message, nomination)
+            effects.append(patch)
+        elif nomination is not None:
+            effects.append(PatchNomination(reference(newest), nomination))
         return effects
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What users are told of an attempt: in an event, the condition and the metrics."""
+
+    message: str
+    reason: str
+    result: AttemptResult
+    node_name: str = ""
 
 
 def failed_scheduling(pod: PodInfo, message: str) -> RecordEvent:

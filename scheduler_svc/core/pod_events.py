@@ -6,6 +6,7 @@ Source: pkg/scheduler/eventhandlers.go, v1.36.3.
 from scheduler_svc.core.binding_cycle import BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
+from scheduler_svc.core.evictions import Evictions
 from scheduler_svc.core.framework.cluster_changes import pod_changes
 from scheduler_svc.core.framework.cluster_events import (
     ASSIGNED_POD_ADD,
@@ -29,12 +30,15 @@ class PodEvents:
         cache: Cache,
         queue: SchedulingQueue,
         bindings: BindingCycles,
+        evictions: Evictions,
         pending: dict[str, PodInfo],
     ) -> None:
         self._scheduler_names = scheduler_names
         self._cache = cache
         self._queue = queue
         self._bindings = bindings
+        self._evictions = evictions
+        self._nominations = evictions.nominations
         self._pending = pending
 
     def upsert(self, pod: PodInfo, now: Now) -> None:
@@ -51,6 +55,9 @@ class PodEvents:
         if was_pending and pod.uid not in self._cache:
             # Somebody else has bound it.
             self._queue.delete(pod.uid)
+            self._nominations.end(pod, now, placed_on=pod.node_name)
+        if pod.is_terminating:
+            self._evictions.leave(pod.uid, now, is_gone=False)
         old = self._cache.upsert(pod)
         if old is None:
             self._queue.move_on_event(ASSIGNED_POD_ADD, None, pod, now)
@@ -66,6 +73,7 @@ class PodEvents:
             if pod.is_terminating:
                 self._bindings.delete(pod.uid, now)
             return
+        self._nominations.update(old, pod, now)
         if old is None:
             self._queue.add(pod, now)
             return
@@ -78,5 +86,8 @@ class PodEvents:
         removed = self._cache.remove(uid)
         if removed is not None:
             self._queue.move_on_event(ASSIGNED_POD_DELETE, removed, None, now)
-        if self._pending.pop(uid, None) is not None:
+        self._evictions.leave(uid, now, is_gone=True)
+        pending = self._pending.pop(uid, None)
+        if pending is not None:
             self._queue.delete(uid)
+            self._nominations.end(pending, now)

@@ -30,14 +30,18 @@ from scheduler_svc.core.events import (
     BindFailed,
     BindSucceeded,
     Event,
+    EvictionFinished,
     NodeDeleted,
     NodeUpserted,
     ObjectDeleted,
     ObjectUpserted,
+    Outcome,
+    PermitDecided,
     PodDeleted,
     PodUpserted,
     PreBindFinished,
 )
+from scheduler_svc.core.evictions import Evictions
 from scheduler_svc.core.failure import FailureHandler
 from scheduler_svc.core.framework.cluster_changes import (
     NODE_ADD,
@@ -48,6 +52,7 @@ from scheduler_svc.core.framework.cluster_changes import (
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pod_events import PodEvents
 from scheduler_svc.core.pods import PodInfo
@@ -104,16 +109,18 @@ class Scheduler:
             max_backoff_seconds=max_backoff_seconds,
         )
         pending: dict[str, PodInfo] = {}
-        failures = FailureHandler(self.queue, pending)
-        nominator = Nominator(self.columns)
+        self.nominator = Nominator(self.columns)
+        nominations = Nominations(self.nominator, self.queue)
+        failures = FailureHandler(self.queue, nominations, pending)
         self._bindings = BindingCycles(self.cache, self.queue, failures)
+        self._evictions = Evictions(self._bindings, failures, nominations)
         self._cycles = {
             profile.scheduler_name: SchedulingCycle(
                 profile,
                 cache=self.cache,
                 queue=self.queue,
-                nominator=nominator,
                 bindings=self._bindings,
+                evictions=self._evictions,
                 failures=failures,
                 seed=seed,
                 instance=instance,
@@ -121,7 +128,12 @@ class Scheduler:
             for profile in profiles
         }
         self._pod_events = PodEvents(
-            frozenset(self._profiles), self.cache, self.queue, self._bindings, pending
+            frozenset(self._profiles),
+            self.cache,
+            self.queue,
+            self._bindings,
+            self._evictions,
+            pending,
         )
 
     def handle(self, event: Event, now: Now) -> list[Effect]:
@@ -139,15 +151,23 @@ class Scheduler:
                     self.queue.move_on_event(NODE_DELETE, removed, None, now)
             case ObjectUpserted() | ObjectDeleted():
                 return self._change_object(event, now)
+            case _:
+                return self._take_outcome(event, now)
+        return []
+
+    def _take_outcome(self, event: Outcome, now: Now) -> list[Effect]:
+        match event:
             case BindSucceeded(uid):
                 return self._bindings.succeed(uid, now)
             case BindFailed():
                 return self._bindings.fail(event, now)
             case PreBindFinished():
                 return self._bindings.finish_pre_bind(event, now)
-            case _:
+            case EvictionFinished():
+                self._evictions.finish(event, now)
+                return []
+            case PermitDecided():
                 return self._bindings.decide_permit(event, now)
-        return []
 
     def _upsert_node(self, node: NodeInfo, now: Now) -> None:
         old = self.cache.set_node(node)

@@ -12,11 +12,18 @@ from scheduler_svc.core.binding_cycle import BindingCycle, BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
-from scheduler_svc.core.failure import FailureHandler, failed_scheduling, reference
+from scheduler_svc.core.evictions import Evictions
+from scheduler_svc.core.failure import FailureHandler, Rejectors, failed_scheduling, reference
 from scheduler_svc.core.framework.class_cache import ClassCache
 from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation
-from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis, NodeGroup, diagnose
-from scheduler_svc.core.framework.evaluation import INFEASIBLE
+from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis, diagnose
+from scheduler_svc.core.framework.evaluation import INFEASIBLE, TotalArray
+from scheduler_svc.core.framework.filtering import NodeGroup
+from scheduler_svc.core.framework.nominated import (
+    RespectedPods,
+    ask_with_nominated,
+    respected_pods,
+)
 from scheduler_svc.core.framework.post_filter import (
     FailedAttempt,
     PostFilterResult,
@@ -26,7 +33,7 @@ from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.select import select_row
 from scheduler_svc.core.framework.stopwatch import Stopwatch
-from scheduler_svc.core.nominator import Nominator
+from scheduler_svc.core.framework.verdict import totals_without
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
 from scheduler_svc.core.status import Code, Status
@@ -46,8 +53,8 @@ class SchedulingCycle:
         *,
         cache: Cache,
         queue: SchedulingQueue,
-        nominator: Nominator,
         bindings: BindingCycles,
+        evictions: Evictions,
         failures: FailureHandler,
         seed: int,
         instance: str,
@@ -55,8 +62,10 @@ class SchedulingCycle:
         self._profile = profile
         self._cache = cache
         self._queue = queue
-        self._nominator = nominator
+        self._nominations = evictions.nominations
+        self._nominator = evictions.nominations.nominator
         self._bindings = bindings
+        self._evictions = evictions
         self._failures = failures
         self._seed = seed
         self._instance = instance
@@ -73,46 +82,72 @@ class SchedulingCycle:
             return [failed_scheduling(pod, f"skip schedule deleting pod: {pod.key}")]
         if self._cache.columns.node_count == 0:
             # Nobody rejected the Pod, so it is tried again after a backoff.
-            return self._failures.reject(
-                queued, NO_NODES_TEXT, now, unschedulable_plugins=frozenset()
-            )
+            nobody = Rejectors(frozenset())
+            return self._failures.reject(queued, NO_NODES_TEXT, now, nobody, nomination="")
         evaluation = self.classes.evaluation(pod, stopwatch)
         failure = evaluation.prepared.failure()
         if failure is not None:
             return self._failures.fail(queued, failure.message, now)
-        row = self._choose(evaluation, pod)
+        respected = respected_pods(pod, self._cache, self._nominator)
+        row = self._choose(evaluation, pod, respected)
         if row is None:
-            return self._fit_nowhere(queued, evaluation, now)
+            return self._fit_nowhere(queued, evaluation.prepared, respected, now)
         return self._assume(queued, row, now)
 
-    def _choose(self, evaluation: ClassEvaluation, pod: PodInfo) -> int | None:
-        totals = evaluation.totals
+    def _choose(
+        self, evaluation: ClassEvaluation, pod: PodInfo, respected: RespectedPods | None
+    ) -> int | None:
         if evaluation.prepared.rejection is not None:
             return None
-        if pod.nominated_node_name:
-            row = self._cache.columns.rows.get(pod.nominated_node_name)
-            if row is not None and totals[row] != INFEASIBLE:
-                return row
+        totals = evaluation.totals
+        if respected is not None:
+            totals = self._leave_room(evaluation.prepared, totals, respected)
+        # The Node where victims have been evicted for the Pod, say.
+        own = self._cache.columns.rows.get(self._nominator.node_name_of(pod.uid))
+        if own is not None and totals[own] != INFEASIBLE:
+            return own
         # Without the rows that no Node has yet: most Pods would start there, and end at the first.
         known = totals[: len(self._cache.columns.infos)]
         return select_row(known, seed=self._seed, uid=pod.uid)
 
+    def _leave_room(
+        self, prepared: PreparedClass, totals: TotalArray, respected: RespectedPods
+    ) -> TotalArray:
+        """Leave out the Nodes where the Pod would take the room of nominated ones."""
+        rows = respected.rows[totals[respected.rows] != INFEASIBLE]
+        passed = ask_with_nominated(prepared.filters, respected, rows)
+        if len(passed) == len(rows):
+            return totals
+        blocked = np.setdiff1d(rows, passed)
+        return totals_without(prepared, self._cache.columns, totals, blocked)
+
     def _fit_nowhere(
-        self, queued: QueuedPodInfo, evaluation: ClassEvaluation, now: Now
+        self,
+        queued: QueuedPodInfo,
+        prepared: PreparedClass,
+        respected: RespectedPods | None,
+        now: Now,
     ) -> list[Effect]:
-        rejection = evaluation.prepared.rejection
-        if rejection is not None and rejection.code is Code.ERROR:
-            return self._failures.fail(queued, rejection.message, now)
-        diagnosis = diagnose(evaluation.prepared, self._cache.columns)
-        result = self._run_post_filter(queued, evaluation.prepared, diagnosis, now)
-        effects = self._failures.reject(
+        if prepared.rejection is not None and prepared.rejection.code is Code.ERROR:
+            return self._failures.fail(queued, prepared.rejection.message, now)
+        diagnosis = diagnose(prepared, self._cache.columns, respected)
+        result = self._run_post_filter(queued, prepared, diagnosis, now)
+        rejectors = Rejectors(diagnosis.unschedulable_plugins, diagnosis.pending_plugins)
+        effects = list(result.effects)
+        stays_in_flight = False
+        if result.preemption is not None:
+            begun, stays_in_flight = self._evictions.begin(
+                queued, result.preemption, rejectors, now
+            )
+            effects += begun
+        return effects + self._failures.reject(
             queued,
             diagnosis.fit_error(result.status.message),
             now,
-            unschedulable_plugins=diagnosis.unschedulable_plugins,
-            pending_plugins=diagnosis.pending_plugins,
+            rejectors,
+            nomination=result.nomination,
+            stays_in_flight=stays_in_flight,
         )
-        return [*result.effects, *effects]
 
     def _run_post_filter(
         self, queued: QueuedPodInfo, prepared: PreparedClass, diagnosis: Diagnosis, now: Now
@@ -124,6 +159,7 @@ class SchedulingCycle:
             cache=self._cache,
             nominator=self._nominator,
             now=now,
+            evicted_uids=self._evictions.evicted_uids,
             seed=crc32(f"{queued.pod.uid}/{queued.attempts}".encode(), self._seed),
         )
         return run_post_filters(self._profile.post_filter, attempt)
@@ -132,6 +168,7 @@ class SchedulingCycle:
         pod, profile = queued.pod, self._profile
         node_name = self._cache.columns.names[row]
         self._cache.assume(pod, row)
+        self._nominations.end(pod, now, placed_on=node_name)
         for reserving in profile.reserve:
             status = reserving.reserve(pod, node_name, self._cache.cluster)
             if status.code is not Code.SUCCESS:
@@ -178,11 +215,7 @@ class SchedulingCycle:
         group = NodeGroup(Status(status.code, status.reasons, plugin), np.array([row]))
         # One Node was looked at: the text speaks of that one, as upstream's.
         diagnosis = Diagnosis(node_count=1, groups=(group,))
+        plugins = frozenset({plugin})
         is_pending = status.code is Code.PENDING
-        return self._failures.reject(
-            queued,
-            diagnosis.fit_error(),
-            now,
-            unschedulable_plugins=frozenset() if is_pending else frozenset({plugin}),
-            pending_plugins=frozenset({plugin}) if is_pending else frozenset(),
-        )
+        rejectors = Rejectors(frozenset(), plugins) if is_pending else Rejectors(plugins)
+        return self._failures.reject(queued, diagnosis.fit_error(), now, rejectors, nomination="")

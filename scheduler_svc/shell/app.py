@@ -136,7 +136,13 @@ class SchedulerProcess:
     async def _run_parts(self) -> ExitCode:
         writers, inbox = self.parts.writers, self.parts.inbox
         try:
-            async with writers.patcher, writers.recorder, writers.binder, writers.pre_bind:
+            async with (
+                writers.patcher,
+                writers.recorder,
+                writers.binder,
+                writers.pre_bind,
+                writers.evictor,
+            ):
                 return await self._supervise()
         except* InvariantError as errors:
             _logger.critical(
@@ -261,6 +267,7 @@ class SchedulerProcess:
         await asyncio.gather(
             writers.pre_bind.drain(BINDINGS_DRAIN_SECONDS),
             writers.binder.drain(BINDINGS_DRAIN_SECONDS),
+            writers.evictor.drain(BINDINGS_DRAIN_SECONDS),
         )
         if writers.election is not None:
             await writers.election.release()
@@ -274,5 +281,11 @@ class SchedulerProcess:
     async def _end_at_once(self) -> None:
         """Drop what has not been sent: it is the new leader's."""
         writers = self.parts.writers
-        for writer in (writers.pre_bind, writers.binder, writers.recorder, writers.patcher):
+        for writer in (
+            writers.evictor,
+            writers.pre_bind,
+            writers.binder,
+            writers.recorder,
+            writers.patcher,
+        ):
             await writer.drain(0)

@@ -14,7 +14,6 @@ from kubeio.serving import HttpsServer
 from kubeio.watch_metrics import WatchMetrics
 from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
 from scheduler_svc.core.scheduler import Scheduler
-from scheduler_svc.core.volumes.writes import VolumeWrites
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.binder import Binder, BindGuards
@@ -22,6 +21,7 @@ from scheduler_svc.shell.binding_activity import BindingActivity
 from scheduler_svc.shell.concurrency import AdaptiveLimit
 from scheduler_svc.shell.condition_patcher import ConditionPatcher
 from scheduler_svc.shell.event_recorder import EventRecorder
+from scheduler_svc.shell.evictor import Evictor
 from scheduler_svc.shell.executor import Executor
 from scheduler_svc.shell.inbox import Inbox
 from scheduler_svc.shell.lease import LeaseElection
@@ -32,7 +32,7 @@ from scheduler_svc.shell.metrics import (
     WriteMetrics,
 )
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
-from scheduler_svc.shell.pre_bind import PreBindDispatcher, VolumeWriter
+from scheduler_svc.shell.pre_bind import PreBindDispatcher
 from scheduler_svc.shell.reflectors import Reflectors
 from scheduler_svc.shell.startup import StartPlan
 
@@ -62,6 +62,7 @@ class Writers:
 
     binder: Binder
     pre_bind: PreBindDispatcher
+    evictor: Evictor
     patcher: ConditionPatcher
     recorder: EventRecorder
     election: LeaseElection | None
@@ -105,6 +106,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         patcher=writers.patcher,
         recorder=writers.recorder,
         pre_bind=writers.pre_bind,
+        evictor=writers.evictor,
         attempt_metrics=attempts,
         plugin_metrics=plugins,
         dry_run=plan.options.dry_run,
@@ -181,14 +183,21 @@ def _make_writers(
         bind_timeout_seconds=options.bind_timeout_seconds,
         dry_run=options.dry_run,
     )
-    pre_bind = PreBindDispatcher(
-        {VolumeWrites: VolumeWriter(access.client)},
+    pre_bind = PreBindDispatcher({}, report=inbox.put, may_write=may_bind, dry_run=options.dry_run)
+    evictor = Evictor(
+        access.pool,
         report=inbox.put,
-        may_write=may_bind,
+        record=recorder.submit,
+        may_evict=may_bind,
         dry_run=options.dry_run,
     )
     return Writers(
-        binder=binder, pre_bind=pre_bind, patcher=patcher, recorder=recorder, election=election
+        binder=binder,
+        pre_bind=pre_bind,
+        evictor=evictor,
+        patcher=patcher,
+        recorder=recorder,
+        election=election,
     )
 
 

@@ -12,6 +12,7 @@ from kubeio.instruments import Counter, Histogram, HistogramSeries
 from scheduler_svc.core.effects import AttemptResult, BindPod, ReportAttempt, ReportBound
 from scheduler_svc.core.events import BindFailure
 from scheduler_svc.shell import metric_table as table
+from scheduler_svc.shell.preemption_metrics import PreemptionMetrics
 
 _MOST_ATTEMPTS: Final = 15
 
@@ -35,6 +36,8 @@ class AttemptMetrics:
         self._queue_wait_seconds = Histogram(table.QUEUE_WAIT_SECONDS)
         self._cycle_seconds = Histogram(table.CYCLE_SECONDS)
         self._binding_seconds = Histogram(table.BINDING_SECONDS)
+
+        self.preemption = PreemptionMetrics()
 
         self._after_flush.add(amount=0)
         for profile in profiles:
@@ -96,7 +99,7 @@ class AttemptMetrics:
                 self._cycle_seconds,
                 self._binding_seconds,
             )
-        ]
+        ] + self.preemption.collect()
 
     def _sli_of(self, attempt: int) -> HistogramSeries:
         """Give the series of a number of attempts; from 15 on they share one, "15+"."""

@@ -1,6 +1,8 @@
-"""Tells in a Pod's status why it waits: the PodScheduled=False condition.
+"""Tells in a Pod's status why it waits, and on which Node it may hope to run.
 
-Off the binding path, with a queue of its own that keeps the newest patch of each Pod, and
+That is the PodScheduled=False condition and nominatedNodeName, in one patch where both change.
+
+Off the binding path, with a queue of its own that keeps the newest of each for each Pod, and
 one patch at a time while Bindings are in progress. At most one patch of a Pod is on its
 way, so an older text never overwrites a newer one.
 
@@ -20,7 +22,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 from zlib import crc32
 
 import msgspec
@@ -29,7 +31,7 @@ from kubeio.backoff import Backoff, Jitter
 from kubeio.client import STRATEGIC_MERGE_PATCH
 from kubeio.writes import WritePool
 from scheduler_svc.core.clock import Now
-from scheduler_svc.core.effects import PatchPodCondition
+from scheduler_svc.core.effects import PatchNomination, PatchPodCondition, PodReference
 from scheduler_svc.shell.binding_activity import BindingActivity
 from scheduler_svc.shell.binding_request import pod_path
 from scheduler_svc.shell.clock import read_now
@@ -70,6 +72,25 @@ class _Condition(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     last_transition_time: str = ""
 
 
+class _Patch(msgspec.Struct, frozen=True):
+    """What to write: a condition's reason and message, a nomination, None for what is not new."""
+
+    pod: PodReference
+    condition: tuple[str, str] | None = None
+    nominated_node_name: str | None = None
+
+    def over(self, older: "_Patch | None") -> "_Patch":
+        """Give the patch that writes both, and where they are at odds this one."""
+        if older is None:
+            return self
+        nominated = self.nominated_node_name
+        return _Patch(
+            self.pod,
+            self.condition or older.condition,
+            older.nominated_node_name if nominated is None else nominated,
+        )
+
+
 class _Dropped(msgspec.Struct, frozen=True):
     reason: str
     text: str = ""
@@ -81,11 +102,14 @@ class _Flight:
     def __init__(self) -> None:
         self.withdrawn = asyncio.Event()
         self.landed = asyncio.Event()
-        self.next: PatchPodCondition | None = None
+        self.next: _Patch | None = None
 
 
 class ConditionPatcher:
-    """Carries out `PatchPodCondition`; an async context manager that owns its tasks."""
+    """Carries out `PatchPodCondition` and `PatchNomination`.
+
+    An async context manager that owns its tasks.
+    """
 
     def __init__(
         self,
@@ -101,7 +125,7 @@ class ConditionPatcher:
         self._queue_limit = queue_limit
         self._is_dry_run = dry_run
         self._clock = clock
-        self._queue: OrderedDict[str, PatchPodCondition] = OrderedDict()
+        self._queue: OrderedDict[str, _Patch] = OrderedDict()
         self._flights: dict[str, _Flight] = {}
         # Pods whose condition is False by our own doing: its transition is in the past.
         self._unscheduled: OrderedDict[str, None] = OrderedDict()
@@ -129,19 +153,21 @@ class ConditionPatcher:
             self._drop_queue()
             self._dropped.close()
 
-    def submit(self, effect: PatchPodCondition) -> None:
+    def submit(self, effect: PatchPodCondition | PatchNomination) -> None:
         """Queue, in place of an older one of the same Pod."""
-        uid = effect.pod.uid
-        if self._is_dry_run:
-            return
+        if not self._is_dry_run:
+            self._add(_patch_of(effect))
+
+    def _add(self, patch: _Patch) -> None:
+        uid = patch.pod.uid
         if self._is_closed:
             self._dropped.add("stopped")
         elif (flight := self._flights.get(uid)) is not None:
-            flight.next = effect
+            flight.next = patch.over(flight.next)
         elif uid not in self._queue and len(self._queue) >= self._queue_limit:
             self._dropped.add("queue full")
         else:
-            self._queue[uid] = effect
+            self._queue[uid] = patch.over(self._queue.get(uid))
             self._workers.wake()
 
     def withdraw(self, uid: str) -> Awaitable[None] | None:
@@ -187,11 +213,11 @@ class ConditionPatcher:
         """Tell whether a patch waits for its turn (for `Workers`)."""
         return bool(self._queue)
 
-    def take(self) -> PatchPodCondition:
+    def take(self) -> _Patch:
         """Give the patch that has waited longest (for `Workers`)."""
-        uid, effect = self._queue.popitem(last=False)
+        uid, patch = self._queue.popitem(last=False)
         self._flights[uid] = _Flight()
-        return effect
+        return patch
 
     def _concurrency(self) -> int:
         return CONCURRENCY if self._activity.quiet_in_seconds() == 0 else 1
@@ -201,21 +227,23 @@ class ConditionPatcher:
             self._queue.popitem()
             self._dropped.add("stopped")
 
-    async def _carry_out(self, effect: PatchPodCondition) -> None:
-        uid = effect.pod.uid
+    async def _carry_out(self, patch: _Patch) -> None:
+        uid = patch.pod.uid
         flight = self._flights[uid]
         dropped: _Dropped | None = _Dropped("stopped")
         try:
-            dropped = await self._write(effect, flight)
+            dropped = await self._write(patch, flight)
         finally:  # also when cancelled
             del self._flights[uid]
             flight.landed.set()
             if dropped is not None:
                 self._dropped.add(dropped.reason, dropped.text)
             if flight.next is not None:
-                self.submit(flight.next)
+                # With what could not be written and is still true.
+                is_lost = dropped is not None and dropped.reason == "failed"
+                self._add(flight.next.over(patch if is_lost else None))
 
-    async def _write(self, effect: PatchPodCondition, flight: _Flight) -> _Dropped | None:
+    async def _write(self, patch: _Patch, flight: _Flight) -> _Dropped | None:
         """Patch until it is written, or hopeless."""
         backoff: Backoff | None = None
         text = ""
@@ -224,8 +252,8 @@ class ConditionPatcher:
                 return _Dropped("withdrawn")
             outcome = await settle(
                 self._pool.patch(
-                    f"{pod_path(effect.pod)}/status",
-                    self._encode(effect),
+                    f"{pod_path(patch.pod)}/status",
+                    self._encode(patch),
                     resource="pods/status",
                     content_type=STRATEGIC_MERGE_PATCH,
                     timeout_seconds=TIMEOUT_SECONDS,
@@ -234,7 +262,7 @@ class ConditionPatcher:
             text = outcome.message
             match outcome.verdict:
                 case WriteVerdict.WRITTEN:
-                    self._note_written(effect.pod.uid, flight)
+                    self._note_written(patch, flight)
                     return None
                 case WriteVerdict.NOT_FOUND:
                     return _Dropped("pod gone")
@@ -242,25 +270,36 @@ class ConditionPatcher:
                     return _Dropped("pod gone")
                 case WriteVerdict.REJECTED:
                     return _Dropped("rejected", text)
-            backoff = backoff or _backoff_of(effect)
+            backoff = backoff or _backoff_of(patch)
             await _pause(flight, backoff.next_delay(outcome.retry_after_seconds))
         return _Dropped("failed", text)
 
-    def _note_written(self, uid: str, flight: _Flight) -> None:
+    def _note_written(self, patch: _Patch, flight: _Flight) -> None:
         self._written_count += 1
-        if flight.withdrawn.is_set():
+        if flight.withdrawn.is_set() or patch.condition is None:
             return
-        self._unscheduled[uid] = None
+        self._unscheduled[patch.pod.uid] = None
         if len(self._unscheduled) > _REMEMBERED_UIDS:
             self._unscheduled.popitem(last=False)
 
-    def _encode(self, effect: PatchPodCondition) -> bytes:
-        condition = _Condition("PodScheduled", "False", effect.reason, effect.message)
-        if effect.pod.uid not in self._unscheduled:
-            condition.last_transition_time = format_time(self._clock().wall_seconds)
-        return msgspec.json.encode(
-            {"metadata": {"uid": effect.pod.uid}, "status": {"conditions": [condition]}}
-        )
+    def _encode(self, patch: _Patch) -> bytes:
+        status: dict[str, Any] = {}
+        if patch.condition is not None:
+            condition = _Condition("PodScheduled", "False", *patch.condition)
+            if patch.pod.uid not in self._unscheduled:
+                condition.last_transition_time = format_time(self._clock().wall_seconds)
+            status["conditions"] = [condition]
+        if patch.nominated_node_name is not None:
+            # A field that is null is one that is taken away.
+            status["nominatedNodeName"] = patch.nominated_node_name or None
+        return msgspec.json.encode({"metadata": {"uid": patch.pod.uid}, "status": status})
+
+
+def _patch_of(effect: PatchPodCondition | PatchNomination) -> _Patch:
+    if isinstance(effect, PatchNomination):
+        return _Patch(effect.pod, nominated_node_name=effect.nominated_node_name)
+    condition = (effect.reason, effect.message)
+    return _Patch(effect.pod, condition, effect.nominated_node_name)
 
 
 async def _landed(flight: _Flight) -> None:
@@ -276,6 +315,6 @@ async def _pause(flight: _Flight, seconds: float) -> None:
         return
 
 
-def _backoff_of(effect: PatchPodCondition) -> Backoff:
-    seed = crc32(effect.pod.uid.encode())
+def _backoff_of(patch: _Patch) -> Backoff:
+    seed = crc32(patch.pod.uid.encode())
     return Backoff(Jitter(seed), first_seconds=RETRY_FIRST_SECONDS)

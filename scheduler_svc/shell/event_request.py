@@ -48,6 +48,7 @@ class _Event(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     regarding: _Regarding
     note: str
     type: str
+    related: _Regarding | None = None
     series: _Series | None = None
 
 
@@ -104,9 +105,10 @@ def encode_event(
         reporting_instance=reporting_instance(effect.scheduler_name, hostname),
         action=effect.action,
         reason=effect.reason,
-        regarding=_Regarding(pod.namespace, pod.name, pod.uid),
+        regarding=_reference(pod),
         note=effect.note,
         type=effect.type,
+        related=None if effect.related is None else _reference(effect.related),
         series=_series(count, last_observed_seconds) if count > 1 else None,
     )
     return _encode(event)
@@ -115,6 +117,10 @@ def encode_event(
 def encode_series(count: int, last_observed_seconds: float) -> bytes:
     """Give the body of the PATCH that says how often an Event was seen, and when last."""
     return _encode(_SeriesPatch(_series(count, last_observed_seconds)))
+
+
+def _reference(pod: PodReference) -> _Regarding:
+    return _Regarding(pod.namespace, pod.name, pod.uid)
 
 
 def _series(count: int, last_observed_seconds: float) -> _Series:

@@ -5,10 +5,13 @@ from typing import Protocol, TypeVar, assert_never
 from scheduler_svc.core.effects import (
     BindPod,
     Effect,
+    EvictPods,
+    PatchNomination,
     PatchPodCondition,
     RecordEvent,
     ReportAttempt,
     ReportBound,
+    ReportPreemption,
     RunPreBind,
 )
 from scheduler_svc.core.events import BindFailed, Event
@@ -34,9 +37,10 @@ class Executor:
         self,
         *,
         binder: Writer[BindPod],
-        patcher: Writer[PatchPodCondition],
+        patcher: Writer[PatchPodCondition | PatchNomination],
         recorder: Writer[RecordEvent],
         pre_bind: Writer[RunPreBind],
+        evictor: Writer[EvictPods],
         attempt_metrics: AttemptMetrics,
         plugin_metrics: PluginMetrics,
         dry_run: bool = False,
@@ -45,6 +49,7 @@ class Executor:
         self._patcher = patcher
         self._recorder = recorder
         self._pre_bind = pre_bind
+        self._evictor = evictor
         self._attempt_metrics = attempt_metrics
         self._plugin_metrics = plugin_metrics
         self._journal = Journal(attempt_metrics, dry_run=dry_run)
@@ -80,12 +85,16 @@ class Executor:
                     self._journal.bound(effect)
                 case RecordEvent():
                     self._recorder.submit(effect)
-                case PatchPodCondition():
+                case PatchPodCondition() | PatchNomination():
                     self._patcher.submit(effect)
                 case ReportAttempt():
                     self._journal.attempt_failed(effect, seconds)
                 case RunPreBind():
                     self._pre_bind.submit(effect)
+                case EvictPods():
+                    self._evictor.submit(effect)
+                case ReportPreemption():
+                    self._attempt_metrics.preemption.attempted(effect)
                 case _:
                     assert_never(effect)
 
@@ -93,6 +102,6 @@ class Executor:
 def _profile_of(effects: list[Effect]) -> str:
     """Give the profile of an attempt: all its effects that name one name the same."""
     for effect in effects:
-        if isinstance(effect, BindPod | RecordEvent | ReportAttempt):
+        if isinstance(effect, BindPod | RecordEvent | ReportAttempt | ReportPreemption):
             return effect.scheduler_name
     return ""

@@ -4,7 +4,7 @@ Ours begin with ``berthmaster_``; the others are kube-scheduler's, with its name
 buckets and texts, so that dashboards and alerts written for it work.
 
 Not here yet, for nothing measures it: the durations of hints and of event handling, the
-points after Score, plugins' evaluations; what belongs to preemption, volumes, devices, gangs.
+points after Score, plugins' evaluations; what belongs to volumes, devices, gangs.
 
 Source: pkg/scheduler/metrics/metrics.go and staging/src/k8s.io/component-base/metrics/
 prometheus/{clientgo/leaderelection,restclient}, v1.36.3.
@@ -61,6 +61,17 @@ ATTEMPTS_OF_POD: Final = Definition(
     kind=Kind.HISTOGRAM,
     help="Number of attempts to successfully schedule a pod.",
     buckets=exponential_buckets(1, 2, 5),
+)
+PREEMPTION_ATTEMPTS: Final = Definition(
+    name="scheduler_preemption_attempts_total",
+    kind=Kind.COUNTER,
+    help="Total preemption attempts in the cluster till now",
+)
+PREEMPTION_VICTIMS: Final = Definition(
+    name="scheduler_preemption_victims",
+    kind=Kind.HISTOGRAM,
+    help="Number of selected preemption victims",
+    buckets=exponential_buckets(1, 2, 7),
 )
 AFTER_FLUSH: Final = Definition(
     name="scheduler_pod_scheduled_after_flush_total",

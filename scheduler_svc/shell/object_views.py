@@ -7,6 +7,7 @@ from kubeio.changes import Deleted, ReflectorEvent, Upserted
 from kubeio.decoding import Query
 from kubeio.resources import ResourcePath
 from scheduler_svc.core.cluster_objects import ObjectKind, object_key
+from scheduler_svc.core.disruption_objects import PodDisruptionBudget
 from scheduler_svc.core.events import Event, ObjectDeleted, ObjectUpserted
 from scheduler_svc.core.objects import Namespace
 from scheduler_svc.core.storage_objects import (
@@ -43,6 +44,12 @@ WATCHED_KINDS: Final = (
         ObjectKind.NAMESPACE,
         ResourcePath("", "v1", "namespaces"),
         Namespace,
+    ),
+    WatchedKind(
+        ObjectKind.POD_DISRUPTION_BUDGET,
+        ResourcePath("policy", "v1", "poddisruptionbudgets"),
+        PodDisruptionBudget,
+        frozenset({"DefaultPreemption"}),
     ),
     WatchedKind(
         ObjectKind.PERSISTENT_VOLUME,

@@ -28,6 +28,7 @@ from scheduler_svc.shell.config import (
 )
 from scheduler_svc.shell.config.arguments import (
     ArgumentsStruct,
+    DefaultPreemptionArgs,
     InterPodAffinityArgs,
     NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs,
@@ -140,6 +141,9 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
             result["upstream_quirks"] = arguments.upstream_quirks is not False
         case VolumeBindingArgs():
             result["bind_timeout_seconds"] = arguments.bind_timeout_seconds
+        case DefaultPreemptionArgs():
+            result["min_candidate_nodes_percentage"] = arguments.min_candidate_nodes_percentage
+            result["min_candidate_nodes_absolute"] = arguments.min_candidate_nodes_absolute
         case _:
             return _NO_ARGUMENTS
     return result

@@ -6,23 +6,21 @@ Source: pkg/scheduler/framework/types.go (`Diagnosis`, `FitError`), v1.36.3.
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from scheduler_svc.core.changes import RowArray
-from scheduler_svc.core.columns import NodeColumns, NodeView
+from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.framework.filtering import NodeGroup
+from scheduler_svc.core.framework.nominated import RespectedPods, ask_all
 from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.status import Code, Status
 
+_NOBODY_JUDGED: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
 NO_NODES_TEXT = "no nodes available to schedule pods"
-
-
-class NodeGroup(msgspec.Struct, frozen=True):
-    """Nodes that share a status, whose `plugin` is the first that rejected them: intp `(K,)`."""
-
-    status: Status
-    rows: RowArray
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -38,6 +36,23 @@ class Diagnosis(msgspec.Struct, frozen=True):
     pre_filter_message: str = ""
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
+
+    def status_of(self, row: int) -> Status:
+        """Give a Node's status; one that nobody judged is taken to be beyond help."""
+        for group in self.groups:
+            if row in group.rows:
+                return group.status
+        return self.absent_status or _NOBODY_JUDGED
+
+    def rows_with(self, code: Code, columns: NodeColumns) -> RowArray:
+        """Give the rows of the live Nodes whose status has that code, ascending."""
+        has_code = np.zeros(columns.capacity, dtype=np.bool_)
+        if self.absent_status is not None and self.absent_status.code is code:
+            has_code |= columns.live
+        for group in self.groups:
+            has_code[group.rows] = group.status.code is code
+        rows: RowArray = np.flatnonzero(has_code)
+        return rows
 
     def fit_error(self, post_filter_message: str = "") -> str:
         """Give the text of the FailedScheduling event and of the Pod's condition."""
@@ -65,32 +80,34 @@ class Diagnosis(msgspec.Struct, frozen=True):
         return reasons
 
 
-def diagnose(prepared: PreparedClass, columns: NodeColumns) -> Diagnosis:
+def diagnose(
+    prepared: PreparedClass, columns: NodeColumns, respected: RespectedPods | None = None
+) -> Diagnosis:
     """Ask the plugins, in order, why each Node was rejected. O(plugins x N)."""
-    if prepared.rejection is not None:
-        return _pre_filter_diagnosis(prepared, prepared.rejection, columns.node_count)
+    return diagnose_all(prepared, columns, respected)[0]
+
+
+def diagnose_all(
+    prepared: PreparedClass, columns: NodeColumns, respected: RespectedPods | None = None
+) -> tuple[Diagnosis, RowArray]:
+    """Diagnose, and give the rows of the Nodes that pass, ascending."""
     rows: RowArray = np.flatnonzero(columns.live)
+    if prepared.rejection is not None:
+        diagnosis = _pre_filter_diagnosis(prepared, prepared.rejection, columns.node_count)
+        return diagnosis, rows[:0]
     if prepared.node_names is not None:
         rows = np.intersect1d(rows, columns.rows_of(prepared.node_names))
     groups: list[NodeGroup] = []
-    for plugin, state in prepared.filters:
-        mask = plugin.filter(state, NodeView(columns, rows))
-        if mask is None or mask.all():
-            continue
-        rejected = rows[~mask]
-        rows = rows[mask]
-        for rejection in plugin.rejections(state, NodeView(columns, rejected)):
-            if rejection.nodes.any():
-                status = Status(rejection.status.code, rejection.status.reasons, plugin.name)
-                groups.append(NodeGroup(status, rejected[rejection.nodes]))
+    rows = ask_all(prepared.filters, respected, columns, rows, groups)
     statuses = [group.status for group in groups]
-    return Diagnosis(
+    diagnosis = Diagnosis(
         node_count=columns.node_count,
         groups=tuple(groups),
         absent_status=prepared.node_names_status,
         unschedulable_plugins=frozenset(prepared.restricting) | _plugins(statuses, pending=False),
         pending_plugins=_plugins(statuses, pending=True),
     )
+    return diagnosis, rows
 
 
 def _pre_filter_diagnosis(prepared: PreparedClass, rejection: Status, node_count: int) -> Diagnosis:

@@ -6,7 +6,7 @@ v1.36.3. Difference: a plugin does nothing itself; what it wants done comes with
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -25,8 +25,10 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     """An attempt that found no Node.
 
     `pod` is the newest version of the Pod, `prepared` its class, whose Filters may be asked
-    again, `diagnosis` each Node's status. `seed` settles what is left to chance. Nothing here
-    is to be changed; `cache.speculation` asks what would be.
+    again, `diagnosis` each Node's status. `seed` settles what is left to chance,
+    `evicted_uids` are Pods that have been evicted for others and are not gone yet, whether or
+    not the watch has told so. Nothing here is to be changed; `cache.speculation` asks what
+    would be.
     """
 
     pod: PodInfo
@@ -36,6 +38,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     nominator: Nominator
     now: Now
     seed: int = 0
+    evicted_uids: Collection[str] = frozenset()
 
 
 class Preemption(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from scheduler_svc.core.effects import (
     AttemptResult,
     Effect,
     EventType,
+    PatchNomination,
     PatchPodCondition,
     PodReference,
     RecordEvent,
@@ -167,7 +168,7 @@ def test_a_pod_that_nothing_but_time_brought_back_is_reported_as_such() -> None:
 def test_every_permit_that_holds_the_pod_must_let_it_go() -> None:
     calls: list[str] = []
     scheduler = stage(holding(calls, ("P", 20), ("Q", 10)))
-    assert decide(scheduler, make_pod_info(), 5) == []
+    assert decide(scheduler, make_pod_info(), 5) == [PatchNomination(POD, "n1")]
     assert scheduler.next_deadline() == 15
     assert scheduler.statistics().queue.in_flight_count == 1
     assert scheduler.handle(PermitDecided("uid-a", "Q"), at(6)) == []
@@ -231,7 +232,10 @@ def test_work_before_the_binding_is_done_outside_plugin_by_plugin() -> None:
     calls: list[str] = []
     claim, device = PreBindWork("claim", 30), PreBindWork("device", 40)
     scheduler = stage(working(calls, SKIP, claim, Status(Code.SUCCESS), device))
-    assert decide(scheduler, make_pod_info(), 5) == [RunPreBind(POD, "W2", "n1", "claim")]
+    assert decide(scheduler, make_pod_info(), 5) == [
+        PatchNomination(POD, "n1"),
+        RunPreBind(POD, "W2", "n1", "claim"),
+    ]
     assert scheduler.next_deadline() == 35
     assert scheduler.statistics().queue.in_flight_count == 0
     assert scheduler.handle(PreBindFinished("uid-a", "W2"), at(10)) == [

@@ -5,18 +5,22 @@ import pytest
 from scheduler_svc.core.effects import (
     AttemptResult,
     EventType,
+    PatchNomination,
     PatchPodCondition,
     PodReference,
     RecordEvent,
     ReportAttempt,
 )
-from scheduler_svc.core.failure import FailureHandler, event_note, reference
+from scheduler_svc.core.failure import FailureHandler, Rejectors, event_note, reference
+from scheduler_svc.core.nominations import Nominations
+from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.objects import PodCondition
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place, QueuedPodInfo, SchedulingQueue
-from tests.builders import PodFields, at, make_pod_info
+from tests.builders import PodFields, at, make_columns, make_node_info, make_pod_info
 
 TEXT = "0/1 nodes are available: 1 Too many pods."
+NODE_NAME = Rejectors(frozenset({"NodeName"}))
 
 
 class Attempt:
@@ -33,7 +37,9 @@ class Attempt:
         queued = self.queue.pop(at(0))
         assert queued is not None
         self.queued: QueuedPodInfo = queued
-        self.handler = FailureHandler(self.queue, self.pending)
+        self.nominator = Nominator(make_columns([make_node_info("n1")]))
+        nominations = Nominations(self.nominator, self.queue)
+        self.handler = FailureHandler(self.queue, nominations, self.pending)
 
 
 @pytest.mark.parametrize("message", ["", "short", "x" * 1024, "é" * 512])
@@ -63,9 +69,7 @@ def test_a_pod_is_named_by_namespace_name_and_uid() -> None:
 
 def test_a_rejected_pod_waits_for_what_its_rejectors_want() -> None:
     attempt = Attempt(make_pod_info())
-    effects = attempt.handler.reject(
-        attempt.queued, TEXT, at(5), unschedulable_plugins=frozenset({"NodeName"})
-    )
+    effects = attempt.handler.reject(attempt.queued, TEXT, at(5), NODE_NAME)
     pod = PodReference("default", "a", "uid-a")
     assert effects == [
         ReportAttempt(pod, "berthmaster", AttemptResult.UNSCHEDULABLE, 1, TEXT),
@@ -82,8 +86,7 @@ def test_a_plugin_may_keep_the_pod_in_its_hands() -> None:
         attempt.queued,
         TEXT,
         at(5),
-        unschedulable_plugins=frozenset(),
-        pending_plugins=frozenset({"NodeName"}),
+        Rejectors(frozenset(), frozenset({"NodeName"})),
     )
     assert attempt.queued.pending_plugins == {"NodeName"}
     assert attempt.queue.place_of("uid-a") is Place.UNSCHEDULABLE
@@ -91,7 +94,7 @@ def test_a_plugin_may_keep_the_pod_in_its_hands() -> None:
 
 def test_a_pod_that_nobody_rejected_is_tried_again() -> None:
     attempt = Attempt(make_pod_info())
-    attempt.handler.reject(attempt.queued, TEXT, at(5), unschedulable_plugins=frozenset())
+    attempt.handler.reject(attempt.queued, TEXT, at(5), Rejectors(frozenset()))
     assert attempt.queue.place_of("uid-a") is Place.BACKOFF
 
 
@@ -128,9 +131,7 @@ def test_a_condition_that_says_so_already_is_left_alone(
 ) -> None:
     condition = PodCondition("PodScheduled", "False", reason, message)
     attempt = Attempt(make_pod_info(conditions=[condition]))
-    effects = attempt.handler.reject(
-        attempt.queued, TEXT, at(5), unschedulable_plugins=frozenset({"NodeName"})
-    )
+    effects = attempt.handler.reject(attempt.queued, TEXT, at(5), NODE_NAME)
     assert any(isinstance(effect, PatchPodCondition) for effect in effects) is is_patched
 
 
@@ -156,9 +157,71 @@ def test_nothing_is_retried_or_told_of_a_pod_that_is_on_its_way_out(
     if is_error:
         effects = attempt.handler.fail(attempt.queued, TEXT, at(5))
     else:
-        effects = attempt.handler.reject(
-            attempt.queued, TEXT, at(5), unschedulable_plugins=frozenset({"NodeName"})
-        )
+        effects = attempt.handler.reject(attempt.queued, TEXT, at(5), NODE_NAME)
     assert effects == []
     assert attempt.queue.place_of("uid-a") is None
     assert attempt.queue.statistics().in_flight_count == 0
+
+
+@pytest.mark.parametrize(
+    ("shown", "held", "nomination", "patched"),
+    [
+        ("", "", "n1", "n1"),
+        ("n1", "n1", "", ""),
+        ("n1", "n1", None, None),
+        ("n1", "n1", "n1", None),
+        ("", "", "", None),
+        # The status is behind: what is on its way to it must not last.
+        ("", "n1", "", ""),
+        ("n1", "", "", ""),
+    ],
+)
+def test_the_nomination_goes_with_the_condition(
+    shown: str, held: str, nomination: str | None, patched: str | None
+) -> None:
+    attempt = Attempt(make_pod_info(nominated=shown))
+    attempt.nominator.nominate(attempt.queued.pod, held)
+    effects = attempt.handler.reject(attempt.queued, TEXT, at(5), NODE_NAME, nomination=nomination)
+    pod = PodReference("default", "a", "uid-a")
+    assert effects[-1] == PatchPodCondition(pod, "Unschedulable", TEXT, patched)
+    assert attempt.nominator.node_name_of("uid-a") == (held if nomination is None else nomination)
+
+
+def test_a_nomination_alone_is_patched_alone() -> None:
+    condition = PodCondition("PodScheduled", "False", "Unschedulable", TEXT)
+    attempt = Attempt(make_pod_info(conditions=[condition]))
+    effects = attempt.handler.reject(attempt.queued, TEXT, at(5), NODE_NAME, nomination="n1")
+    assert effects[2:] == [PatchNomination(PodReference("default", "a", "uid-a"), "n1")]
+
+
+def test_an_attempt_that_went_wrong_ends_the_nomination() -> None:
+    attempt = Attempt(make_pod_info(nominated="n1"))
+    attempt.nominator.nominate(attempt.queued.pod, "n1")
+    effects = attempt.handler.fail(attempt.queued, "broken", at(5))
+    patches = [effect for effect in effects if isinstance(effect, PatchPodCondition)]
+    assert [patch.nominated_node_name for patch in patches] == [""]
+    assert len(attempt.nominator) == 0
+
+
+@pytest.mark.parametrize(
+    ("rejectors", "place"), [(NODE_NAME, Place.UNSCHEDULABLE), (None, Place.BACKOFF)]
+)
+def test_a_pod_may_stay_in_flight_after_its_attempt(
+    rejectors: Rejectors | None, place: Place
+) -> None:
+    attempt = Attempt(make_pod_info())
+    told = attempt.handler.reject(
+        attempt.queued, TEXT, at(5), NODE_NAME, nomination="n1", stays_in_flight=True
+    )
+    assert len(told) == 3
+    assert attempt.queue.place_of("uid-a") is Place.IN_FLIGHT
+    attempt.handler.put_back(attempt.queued, rejectors, at(6))
+    assert attempt.queue.place_of("uid-a") is place
+
+
+def test_a_pod_that_is_gone_meanwhile_is_not_put_back() -> None:
+    attempt = Attempt(make_pod_info())
+    attempt.handler.reject(attempt.queued, TEXT, at(5), NODE_NAME, stays_in_flight=True)
+    del attempt.pending["uid-a"]
+    attempt.handler.put_back(attempt.queued, NODE_NAME, at(6))
+    assert attempt.queue.place_of("uid-a") is None

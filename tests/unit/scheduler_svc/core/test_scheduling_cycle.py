@@ -9,6 +9,7 @@ from scheduler_svc.core.effects import (
     AttemptResult,
     BindPod,
     EventType,
+    PatchNomination,
     PatchPodCondition,
     PodReference,
     RecordEvent,
@@ -298,7 +299,8 @@ def test_nobody_waits_for_more_than_15_minutes() -> None:
     calls: list[str] = []
     permits = [named("Long", Permitting)(calls, WAIT, 3600)]
     scheduler = stage({"permit": permits})
-    assert decide(scheduler, make_pod_info(), seconds=10) == []
+    patch = the(PatchNomination, decide(scheduler, make_pod_info(), seconds=10))
+    assert patch.nominated_node_name == "n1"
     assert scheduler.next_deadline() == 10 + 15 * 60
 
 

@@ -5,9 +5,13 @@ import pytest
 from scheduler_svc.core.effects import (
     BindPod,
     EventType,
+    EvictPods,
+    PatchNomination,
     PatchPodCondition,
     RecordEvent,
+    ReportPreemption,
     RunPreBind,
+    Victim,
 )
 from scheduler_svc.core.events import BindFailed, BindFailure, NodeDeleted
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
@@ -32,9 +36,10 @@ class Rig:
 
     def __init__(self) -> None:
         self.binder = Recorder[BindPod]()
-        self.patcher = Recorder[PatchPodCondition]()
+        self.patcher = Recorder[PatchPodCondition | PatchNomination]()
         self.recorder = Recorder[RecordEvent]()
         self.pre_bind = Recorder[RunPreBind]()
+        self.evictor = Recorder[EvictPods]()
         self.attempts = AttemptMetrics(("berthmaster",))
         self.plugins = PluginMetrics()
         self.executor = Executor(
@@ -42,6 +47,7 @@ class Rig:
             patcher=self.patcher,
             recorder=self.recorder,
             pre_bind=self.pre_bind,
+            evictor=self.evictor,
             attempt_metrics=self.attempts,
             plugin_metrics=self.plugins,
         )
@@ -63,15 +69,21 @@ async def test_each_effect_goes_to_who_carries_it_out() -> None:
     bind, event = bind_pod(), record_event()
     patch = PatchPodCondition(POD, "Unschedulable", "0/1 nodes are available")
     work = RunPreBind(POD, "VolumeBinding", "n1", None)
+    nomination = PatchNomination(POD, "n1")
+    eviction = EvictPods(POD, 1, "preempting", (Victim(POD, event),))
     rig.executor.expired([bind, report_attempt("no"), event, patch, work, report_bound()])
+    rig.executor.expired([nomination, eviction, ReportPreemption(POD, "berthmaster", 3)])
     assert rig.binder.effects == [bind]
     assert rig.recorder.effects == [event]
-    assert rig.patcher.effects == [patch]
+    assert rig.patcher.effects == [patch, nomination]
+    assert rig.evictor.effects == [eviction]
     assert rig.pre_bind.effects == [work]
     sample = Samples(rig.attempts.collect)
     attempts = "scheduler_schedule_attempts_total"
     assert sample(attempts, result="scheduled", profile="berthmaster") == 1
     assert sample(attempts, result="unschedulable", profile="berthmaster") == 1
+    assert sample("scheduler_preemption_attempts_total") == 1
+    assert sample("scheduler_preemption_victims_sum") == 3
 
 
 async def test_attempt_is_timed_unless_the_pod_needed_none() -> None:

@@ -59,6 +59,7 @@ class Rig:
             patcher=Discarder(),
             recorder=Discarder(),
             pre_bind=Discarder(),
+            evictor=Discarder(),
             attempt_metrics=AttemptMetrics(("berthmaster",)),
             plugin_metrics=PluginMetrics(),
         )

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_svc.core.framework.diagnosis import Diagnosis, NodeGroup, diagnose
+from scheduler_svc.core.framework.diagnosis import Diagnosis, diagnose
+from scheduler_svc.core.framework.filtering import NodeGroup
 from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.status import Code, Status

@@ -1,0 +1,60 @@
+"""Changes nominations, and calls the Pods that had to leave room for one that ends.
+
+Source: pkg/scheduler/eventhandlers.go (`hasNominatedNodeNameChanged`,
+`getLEPriorityPreCheck`), v1.36.3. Differences: a nomination that was never written to the
+Pod's status counts, too, and so does one whose Pod is placed elsewhere.
+"""
+
+import msgspec
+
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.framework.cluster_events import ASSIGNED_POD_DELETE
+from scheduler_svc.core.nominator import Nominator
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue import SchedulingQueue
+
+
+class Nominations:
+    """The nominator, and the queue that must hear of nominations that end."""
+
+    def __init__(self, nominator: Nominator, queue: SchedulingQueue) -> None:
+        self.nominator = nominator
+        self._queue = queue
+
+    def set(self, pod: PodInfo, node_name: str, now: Now) -> str:
+        """Nominate a Pod, "" for nowhere; gives the Node it was nominated to before."""
+        former = self.nominator.nominate(pod, node_name)
+        self._call_others(pod, former, node_name, now)
+        return former
+
+    def update(self, old: PodInfo | None, new: PodInfo, now: Now) -> None:
+        """Take in a pending Pod as the watch tells it."""
+        if new.nominated_node_name or len(self.nominator):
+            former = self.nominator.update(old, new)
+            self._call_others(new, former, self.nominator.node_name_of(new.uid), now)
+
+    def end(self, pod: PodInfo, now: Now, *, placed_on: str = "") -> None:
+        """Take in that a Pod is gone, or has a Node."""
+        if len(self.nominator):
+            self._call_others(pod, self.nominator.forget(pod.uid), placed_on, now)
+
+    def cancel(self, pod: PodInfo, now: Now) -> None:
+        """Drop a nomination whose room is another's now; the Pod itself is called, too."""
+        self._call(pod, self.nominator.forget(pod.uid), now, with_itself=True)
+
+    def _call_others(self, pod: PodInfo, former: str, node_name: str, now: Now) -> None:
+        if former and former != node_name:
+            self._call(pod, former, now, with_itself=False)
+
+    def _call(self, pod: PodInfo, former: str, now: Now, *, with_itself: bool) -> None:
+        """Call Pods of the same or a lower priority, as if the Pod had been on the Node."""
+        gone = msgspec.structs.replace(pod, nominated_node_name=former)
+        self._queue.move_on_event(
+            ASSIGNED_POD_DELETE,
+            gone,
+            None,
+            now,
+            eligible=lambda other: (
+                other.priority <= pod.priority and (with_itself or other.uid != pod.uid)
+            ),
+        )

@@ -1,0 +1,140 @@
+"""DefaultPreemption: evicts less important Pods where that makes room for one that fits nowhere.
+
+Source: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go and
+pkg/scheduler/framework/preemption/preemption.go, v1.36.3. Differences: the nomination that
+counts is the one in memory, which may be ahead of the Pod's status; and a Pod whose victims are
+being evicted stays in flight in the queue, so nothing that happens meanwhile is missed, where
+upstream has PreEnqueue refuse it ("waiting for the preemption for this pod to be finished").
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from scheduler_svc.core.changes import RowArray
+from scheduler_svc.core.cluster_objects import ObjectKind, ObjectStore
+from scheduler_svc.core.effects import PodReference, ReportPreemption
+from scheduler_svc.core.framework.cluster_events import EventRegistration
+from scheduler_svc.core.framework.diagnosis import Diagnosis
+from scheduler_svc.core.framework.interface import EnqueueExtensions, PreEnqueuePlugin
+from scheduler_svc.core.framework.post_filter import (
+    FailedAttempt,
+    PostFilterPlugin,
+    PostFilterResult,
+    Preemption,
+)
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.preemption import Budgets, Search, choose
+from scheduler_svc.core.status import SUCCESS, Code, Status
+
+NEVER: Final = "not eligible due to preemptionPolicy=Never."
+WAITING: Final = "not eligible due to a terminating pod on the nominated node."
+_NOT_HELPFUL: Final = Status(
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("Preemption is not helpful for scheduling",)
+)
+
+
+class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
+    """Looks at so many Nodes that there are enough candidates, and picks the best.
+
+    `min_candidate_nodes_percentage` of the Nodes that may be helped are enough, and
+    `min_candidate_nodes_absolute` at least.
+    """
+
+    name = "DefaultPreemption"
+
+    def __init__(
+        self,
+        *,
+        min_candidate_nodes_percentage: int = 10,
+        min_candidate_nodes_absolute: int = 100,
+    ) -> None:
+        self._percentage = min_candidate_nodes_percentage
+        self._absolute = min_candidate_nodes_absolute
+        self._budgets = Budgets(())
+        self._budgets_of: tuple[ObjectStore, int] | None = None
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Let every Pod in: one whose victims are being evicted is not out of the queue's hands."""
+        del pod
+        return SUCCESS
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Wait for nothing: the filters that rejected the Pod know what may help."""
+        return ()
+
+    def post_filter(self, attempt: FailedAttempt) -> PostFilterResult:
+        """Give the victims, or why there are none; O(Pods on the Nodes that are searched)."""
+        result = self._preempt(attempt)
+        victim_count = 0 if result.preemption is None else _evicted_count(result.preemption)
+        pod = attempt.pod
+        reference = PodReference(pod.namespace, pod.name, pod.uid)
+        report = ReportPreemption(reference, pod.scheduler_name, victim_count)
+        return PostFilterResult(result.status, result.nomination, result.preemption, (report,))
+
+    def _preempt(self, attempt: FailedAttempt) -> PostFilterResult:
+        reason = _ineligibility(attempt)
+        if reason:
+            return PostFilterResult(Status(Code.UNSCHEDULABLE, (f"preemption: {reason}",)))
+        columns = attempt.cache.columns
+        rows = attempt.diagnosis.rows_with(Code.UNSCHEDULABLE, columns)
+        search = Search(attempt, self._current_budgets(attempt))
+        found = search.run(_rotated(rows, attempt.seed), self._wanted_count(len(rows)))
+        if not found.candidates and found.errors:
+            text = found.errors[0]
+            if len(found.errors) > 1:
+                text = f"[{', '.join(found.errors)}]"
+            return PostFilterResult(Status(Code.ERROR, (f"preemption: {text}",)))
+        if not found.candidates:
+            diagnosis = Diagnosis(columns.node_count, tuple(found.groups), _NOT_HELPFUL)
+            text = f"preemption: {diagnosis.fit_error()}"
+            return PostFilterResult(Status(Code.UNSCHEDULABLE, (text,)), nomination="")
+        chosen = choose(found.candidates)
+        node_name = columns.names[chosen.row]
+        return PostFilterResult(SUCCESS, node_name, Preemption(node_name, chosen.victims))
+
+    def _wanted_count(self, node_count: int) -> int:
+        wanted = max(node_count * self._percentage // 100, self._absolute)
+        return max(min(wanted, node_count), 1)
+
+    def _current_budgets(self, attempt: FailedAttempt) -> Budgets:
+        store = attempt.cache.cluster.objects[ObjectKind.POD_DISRUPTION_BUDGET]
+        if self._budgets_of != (store, store.version):
+            self._budgets = Budgets(store.by_key.values())
+            self._budgets_of = (store, store.version)
+        return self._budgets
+
+
+def _ineligibility(attempt: FailedAttempt) -> str:
+    """Say why the Pod may evict nobody now; "" if it may."""
+    pod = attempt.pod
+    if not pod.shape.may_preempt:
+        return NEVER
+    columns, node_name = attempt.cache.columns, attempt.nominator.node_name_of(pod.uid)
+    if not columns.has_node(node_name):
+        return ""
+    row = columns.rows[node_name]
+    if attempt.diagnosis.status_of(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+        return ""
+    leaving = any(
+        cached.pod.priority < pod.priority and _is_leaving(cached.pod, attempt)
+        for cached in attempt.cache.pods_on(row)
+    )
+    return WAITING if leaving else ""
+
+
+def _is_leaving(pod: PodInfo, attempt: FailedAttempt) -> bool:
+    return (pod.is_terminating and pod.is_preempted) or pod.uid in attempt.evicted_uids
+
+
+def _rotated(rows: RowArray, seed: int) -> RowArray:
+    """Begin somewhere else each time, so that no Node's Pods are always the victims."""
+    return np.roll(rows, -(seed % len(rows))) if len(rows) else rows
+
+
+def _evicted_count(preemption: Preemption) -> int:
+    """Count the victims; 0 if all of them are leaving already, and nothing is to be done."""
+    if all(pod.is_terminating for pod in preemption.victims):
+        return 0
+    return len(preemption.victims)

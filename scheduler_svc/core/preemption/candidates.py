@@ -1,0 +1,56 @@
+"""Nodes on which evicting some Pods makes room, and the choice among them.
+
+Source: pkg/scheduler/framework/preemption/preemption.go (`pickOneNodeForPreemption`) and
+pkg/scheduler/util/utils.go (`MoreImportantPod`, `GetEarliestPodStartTime`), v1.36.3.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from scheduler_svc.core.pods import PodInfo
+
+# A Pod that has not started counts as starting now: later than every time there is.
+_NOT_STARTED: Final = "\U0010ffff"
+# Makes every priority, an int32, positive: fewer victims are better, whatever their priority.
+_PRIORITY_SHIFT: Final = 2**31
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A Node's row, whom to evict there, and how many of them break a budget.
+
+    There is at least one victim; the most important comes first.
+    """
+
+    row: int
+    victims: tuple[PodInfo, ...]
+    violation_count: int
+
+
+def by_importance(pod: PodInfo) -> tuple[int, str]:
+    """Give a sort key: the Pod of the highest priority first, among equals the oldest."""
+    return (-pod.priority, pod.start_time or _NOT_STARTED)
+
+
+def choose(candidates: Sequence[Candidate]) -> Candidate:
+    """Give the candidate that does the least harm; there is at least one.
+
+    That is, one after the other: fewest broken budgets, lowest priority of the most important
+    victim, smallest sum of priorities, fewest victims, and then the one whose oldest victim
+    of the highest priority is youngest. Of equals it is the first.
+    """
+    best = min(map(_harm, candidates))
+    return max((c for c in candidates if _harm(c) == best), key=_oldest_start)
+
+
+def _harm(candidate: Candidate) -> tuple[int, int, int, int]:
+    victims = candidate.victims
+    priority_sum = sum(pod.priority + _PRIORITY_SHIFT for pod in victims)
+    return (candidate.violation_count, victims[0].priority, priority_sum, len(victims))
+
+
+def _oldest_start(candidate: Candidate) -> str:
+    victims = candidate.victims
+    highest = victims[0].priority
+    return min(pod.start_time or _NOT_STARTED for pod in victims if pod.priority == highest)
