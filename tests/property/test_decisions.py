@@ -54,6 +54,11 @@ def test_columns_decide_as_the_reference_does(
 
     evaluation = Evaluation(prepared)
     evaluation.refresh(columns)
+    if len(verdict.rows):
+        shares = evaluation.shares_at(columns, verdict.rows)
+        assert {name: share.tolist() for name, share in shares.items()} == {
+            name: share.tolist() for name, share in verdict.shares.items()
+        }
     totals = {name: int(evaluation.totals[row]) for name, row in columns.rows.items()}
     if prepared.rejection is None:
         assert {name: total for name, total in totals.items() if total != INFEASIBLE} == {

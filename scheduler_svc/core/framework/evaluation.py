@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.framework.interface import (
     MAX_NODE_SCORE,
@@ -141,6 +142,18 @@ class Evaluation:
             self._patch_usage(columns, np.concatenate([spec_rows, usage_rows]), raw_changed=True)
         elif len(usage_rows):
             self._patch_usage(columns, usage_rows, raw_changed=False)
+
+    def shares_at(self, columns: NodeColumns, rows: RowArray) -> dict[str, Int64Array]:
+        """Give what each plugin adds to the totals of some rows; right after a refresh only."""
+        normalized = {share.plugin.name: share for share in self._normalized}
+        view = NodeView(columns, rows)
+        return {
+            plugin.name: normalized[plugin.name].at(rows)
+            if plugin.name in normalized
+            else plugin.score(state, view) * weight
+            for plugin, state, weight in self.prepared.scores
+            if isinstance(plugin, ScorePlugin)
+        }
 
     def _current_versions(self, columns: NodeColumns) -> list[Hashable]:
         return [plugin.score_version(state, columns) for plugin, state in self._versioned]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.columns import Int64Array, NodeView
 from scheduler_svc.core.framework.interface import NormalizedScorePlugin, State
 from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
@@ -54,6 +55,12 @@ class NormalizedShare:
             raw = np.full(row_count, raw, dtype=np.int64)
         raw[view.rows] = scores
         self._raw = raw
+
+    def at(self, rows: RowArray) -> Int64Array:
+        """Give what is added to the totals of some rows."""
+        if isinstance(self.shares, int):
+            return np.full(len(rows), self.shares, dtype=np.int64)
+        return self.shares[rows]
 
     def normalize(self, feasible: BoolArray, rows: Rows) -> bool:
         """Bring `shares` up to date after `rows` changed; whether they changed elsewhere, too."""

@@ -293,6 +293,14 @@ def test_a_score_that_depends_on_other_nodes_is_asked_again_when_its_version_cha
     assert totals(evaluation, cache) == {"a": 3, "b": 3, "c": 3}
 
 
+def test_the_shares_of_some_nodes_add_up_to_their_totals() -> None:
+    cache = cluster("a", "b")
+    scores = [named("S", Scoring)({"a": 5, "b": 9}), named("N", NormalizedScoring)({"b": 4})]
+    evaluation = evaluate(cache, scores=scores)
+    given = evaluation.shares_at(cache.columns, cache.columns.rows_of(["b", "a"]))
+    assert {name: share.tolist() for name, share in given.items()} == {"S": [9, 5], "N": [100, 0]}
+
+
 def test_nothing_is_asked_when_nothing_changed() -> None:
     cache = cluster("a")
     scores = {"a": 5}
