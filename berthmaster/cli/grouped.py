@@ -27,7 +27,7 @@ class GroupedCommand(click.Command):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
-                group = parameter.group if isinstance(parameter, GroupedOption) else HELP_GROUP
+                group = getattr(parameter, "group", HELP_GROUP)
                 sections.setdefault(group, []).append(record)
         for title, records in sections.items():
             with formatter.section(title):

@@ -21,8 +21,9 @@ class _Subcommand(NamedTuple):
 
 SUBCOMMANDS: Final = {
     "scheduler": _Subcommand("berthmaster.cli.scheduler", "Run the scheduler."),
-    "timeline": _Subcommand("berthmaster.cli.timeline", "Draw where the time of one Pod went."),
     "agent": _Subcommand("berthmaster.cli.agent", "Run the node agent."),
+    "explain": _Subcommand("berthmaster.cli.explain", "Tell why Pods get the Nodes they get."),
+    "timeline": _Subcommand("berthmaster.cli.timeline", "Draw where the time of one Pod went."),
     "version": _Subcommand("berthmaster.cli.version", "Show the versions of what runs."),
     "completion": _Subcommand("berthmaster.cli.completion", "Print a shell's completion script."),
 }
@@ -65,6 +66,7 @@ def cli() -> None:
     Examples:
       berthmaster scheduler --kubeconfig ~/.kube/config
       berthmaster scheduler --config scheduler.yaml --write-config-to -
+      berthmaster explain --snapshot cluster.yaml
       source <(berthmaster completion bash)
     """
 

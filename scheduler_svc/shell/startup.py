@@ -90,7 +90,7 @@ def plan_start(options: SchedulerOptions) -> StartPlan:
 
 def effective_configuration(options: SchedulerOptions) -> Configuration:
     """Give the configuration with flags and the live scheduler's rules applied."""
-    configuration = _load(options.config_path)
+    configuration = read_configuration(options.config_path)
     election = options.election.overrule(configuration.leader_election)
     if mistakes := leader_election_mistakes(election, source=_COMMAND_LINE):
         raise ConfigurationError(mistakes)
@@ -106,7 +106,8 @@ def lease_name(scheduler_name: str) -> str:
     return LEASE_NAME if scheduler_name == LEASE_NAME else f"{LEASE_NAME}-{scheduler_name}"
 
 
-def _load(path: str) -> Configuration:
+def read_configuration(path: str) -> Configuration:
+    """Read a file, the defaults without one. Raises `ConfigurationError`, `UsageError`."""
     if not path:
         return default_configuration()
     try:

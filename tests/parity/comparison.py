@@ -1,114 +1,109 @@
-"""Compares an answer of kube-scheduler with ours, Pod by Pod and Node by Node.
+"""Compares kube-scheduler's answer about a Pod with ours, both as JSON.
 
-While plugins are missing, what depends on them is left out, and counted by plugin.
+While plugins are missing, what depends on them is left out, and counted by plugin. Where
+several Nodes are equally good for a preemption, either answer is right.
 """
 
 from collections import Counter
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
-from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.columns import NodeColumns
-from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
-from scheduler_svc.core.framework.interface import ClusterScorePlugin, NormalizedScorePlugin
-from scheduler_svc.core.framework.prepared import prepare
-from scheduler_svc.core.framework.profile import Profile
-from scheduler_svc.core.framework.verdict import Verdict, judge
-from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.registry import IN_TREE
+from tests.parity.eviction_cost import eviction_cost
 
-LEFT_OUT = "left out: "
+LEFT_OUT: Final = "left out: "
+# Their scores depend on which Nodes are feasible.
+COMPARATIVE: Final = frozenset(
+    {"TaintToleration", "NodeAffinity", "PodTopologySpread", "InterPodAffinity", "DynamicResources"}
+)
 
-
-def rejected_nodes(verdict: Verdict, columns: NodeColumns) -> dict[str, dict[str, Any]]:
-    """Give the rejected Nodes as the recordings have them."""
-    return {
-        columns.names[row]: {
-            "code": group.status.code.text,
-            "plugin": group.status.plugin,
-            "reasons": sorted(group.status.reasons),
-        }
-        for group in verdict.diagnosis.groups
-        for row in group.rows
-    }
+Answer = dict[str, Any]
 
 
-def feasible_nodes(verdict: Verdict, columns: NodeColumns) -> dict[str, dict[str, int]]:
-    """Give the feasible Nodes with each plugin's share of the total."""
-    return {
-        columns.names[row]: {name: int(share[i]) for name, share in verdict.shares.items()}
-        for i, row in enumerate(verdict.rows)
-    }
+class Comparison:
+    """Compares answers about the Pods of one snapshot.
 
+    Parameters
+    ----------
+    items
+        The objects of the snapshot.
+    missing
+        The enabled plugins that there are none of yet.
+    """
 
-def compare(
-    pod: PodInfo,
-    answer: dict[str, Any],
-    profile: Profile,
-    missing: frozenset[str],
-    cluster: Cluster,
-) -> Counter[str]:
-    """Compare kube-scheduler's answer for one Pod with ours; give what was compared."""
-    columns = cluster.columns
-    prepared = prepare(profile, pod, cluster)
-    verdict = judge(prepared, columns)
-    evaluation = evaluation_of(prepared)
-    evaluation.refresh(columns)
-    assert evaluation.totals[verdict.rows].tolist() == verdict.totals.tolist()
+    def __init__(self, items: Iterable[dict[str, Any]], missing: frozenset[str]) -> None:
+        assert not missing & IN_TREE.keys()
+        self._items = list(items)
+        self._missing = missing
 
-    compared = Counter({"Pods": 1})
-    if answer.get("preFilterPlugin") in missing:
-        compared[LEFT_OUT + answer["preFilterPlugin"]] += 1
+    def compare(self, theirs: Answer, ours: Answer) -> Counter[str]:
+        """Raise `AssertionError` at the first difference; give what was compared."""
+        assert ours["pod"] == theirs["pod"]
+        compared = Counter({"Pods": 1})
+        rejector = theirs.get("preFilterPlugin")
+        if rejector in self._missing:
+            compared[f"{LEFT_OUT}{rejector}"] += 1
+            return compared
+        compared += self._compare_nodes(theirs.get("nodes", {}), ours.get("nodes", {}))
+        if any(name.startswith(LEFT_OUT) for name in compared):
+            return compared
+        for field in theirs.keys() | ours.keys():
+            if field not in ("nodes", "postFilter", "fitError"):
+                _same(field, theirs.get(field), ours.get(field))
+                compared[field] += 1
+        _same("fitError", _own_text(theirs), _own_text(ours))
+        if self._missing:
+            # Who is missing might have had something to say on what would make room.
+            compared[f"{LEFT_OUT}{min(self._missing)}"] += "postFilter" in theirs
+        else:
+            _same("fitError", theirs.get("fitError"), ours.get("fitError"))
+            self._compare_post_filter(theirs.get("postFilter", {}), ours.get("postFilter", {}))
         return compared
-    if "preFilterNodes" in answer and prepared.node_names is not None:
-        assert prepared.node_names == frozenset(answer["preFilterNodes"])
-        compared["restrictions"] += 1
-    if "preFilterCode" in answer:
-        assert prepared.rejection is not None
-        rejection = prepared.rejection
-        ours = (rejection.code.text, rejection.message, rejection.plugin)
-        theirs = (answer["preFilterCode"], answer["preFilterMessage"])
-        assert ours == (*theirs, answer.get("preFilterPlugin", ""))
-        compared["PreFilter"] += 1
-    else:
-        compared += compare_nodes(answer.get("nodes", {}), verdict, profile, missing, columns)
-    if "fitError" in answer and not any(key.startswith(LEFT_OUT) for key in compared):
-        message = answer.get("postFilter", {}).get("message", "")
-        assert verdict.diagnosis.fit_error(message) == answer["fitError"]
-        compared["texts"] += 1
-    return compared
+
+    def _compare_nodes(self, theirs: Answer, ours: Answer) -> Counter[str]:
+        others = {name for name, node in theirs.items() if node.get("plugin") in self._missing}
+        compared = Counter(LEFT_OUT + theirs[name]["plugin"] for name in others)
+        if not self._missing:
+            _same("Nodes", sorted(theirs), sorted(ours))
+        for name in theirs.keys() - others:
+            expected, given = theirs[name], ours[name]
+            if "code" in expected:
+                _same(name, expected, given)
+                compared["rejections"] += 1
+                continue
+            scores = expected.get("scores", {})
+            unknown = scores.keys() & self._missing
+            compared.update(LEFT_OUT + plugin for plugin in unknown)
+            ignored = unknown | (COMPARATIVE if others else set())
+            known = _without(scores, ignored)
+            _same(name, known, _without(given.get("scores", {}), ignored))
+            compared["shares"] += len(scores.keys() - ignored)
+            if not ignored:
+                _same(f"{name}: total", expected["total"], given["total"])
+        return compared
+
+    def _compare_post_filter(self, theirs: Answer, ours: Answer) -> None:
+        if ours == theirs:
+            return
+        fields = theirs.keys() | ours.keys()
+        different = {field for field in fields if ours.get(field) != theirs.get(field)}
+        if not different <= {"nominatedNodeName", "victims"}:
+            _same("postFilter", theirs, ours)
+        costs = [eviction_cost(self._items, answer.get("victims", ())) for answer in (ours, theirs)]
+        if costs[0] != costs[1]:
+            _same("postFilter", theirs, ours)
 
 
-def compare_nodes(
-    nodes: dict[str, dict[str, Any]],
-    verdict: Verdict,
-    profile: Profile,
-    missing: frozenset[str],
-    columns: NodeColumns,
-) -> Counter[str]:
-    """Compare the Nodes' rejections, shares and totals."""
-    others = {name for name, node in nodes.items() if node.get("plugin") in missing}
-    compared = Counter(LEFT_OUT + nodes[name]["plugin"] for name in others)
-    ours = rejected_nodes(verdict, columns)
-    theirs = {name: node for name, node in nodes.items() if "code" in node and name not in others}
-    assert {name: node for name, node in ours.items() if name not in others} == theirs
-    compared["rejections"] += len(theirs)
+def _own_text(answer: Answer) -> str:
+    """Give why no Node fits, without what PostFilters have said."""
+    said = answer.get("postFilter", {}).get("message", "")
+    return str(answer.get("fitError", "")).removesuffix(said).rstrip()
 
-    shares = feasible_nodes(verdict, columns)
-    assert shares.keys() - others == nodes.keys() - theirs.keys() - others
-    totals = dict(zip(shares, verdict.totals.tolist(), strict=True))
-    # Such a score depends on which Nodes are feasible.
-    comparative = (NormalizedScorePlugin, ClusterScorePlugin)
-    comparable = {
-        plugin.name for plugin in profile.score if not (others and isinstance(plugin, comparative))
-    }
-    for name in shares.keys() - others:
-        expected = nodes[name]["scores"]
-        given = {p: share for p, share in shares[name].items() if p in comparable}
-        assert given == {p: share for p, share in expected.items() if p in comparable}, name
-        compared["shares"] += len(given)
-        unknown = [p for p in expected if p in missing]
-        for plugin in unknown:
-            compared[LEFT_OUT + plugin] += 1
-        if not others and not unknown:
-            assert totals[name] == nodes[name]["total"]
-            compared["totals"] += 1
-    return compared
+
+def _without(scores: dict[str, int], ignored: Iterable[str]) -> dict[str, int]:
+    return {plugin: share for plugin, share in scores.items() if plugin not in set(ignored)}
+
+
+def _same(what: str, theirs: Any, ours: Any) -> None:
+    if ours != theirs:
+        raise AssertionError(f"{what}: kube-scheduler says {theirs!r}, we say {ours!r}")

@@ -1,35 +1,33 @@
-"""Reads the recorded decisions, and makes the cluster and the profile they were made with."""
+"""Reads the recorded decisions, and has ours made of the same clusters."""
 
 import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.framework.profile import Profile
-from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.clock import Now
 from scheduler_svc.shell.config import Configuration, default_configuration, load_configuration
+from scheduler_svc.shell.explain.asking import Profiles, explain
 from scheduler_svc.shell.explain.snapshot import Snapshot, snapshot_of
 from scheduler_svc.shell.profiles import make_profiles
 
 CASES: Final = Path(__file__).parent / "cases"
 CONFIGS: Final = Path(__file__).parent / "configs"
+_NOW: Final = Now(monotonic_seconds=0.0, wall_seconds=0.0)
+
+Items = list[dict[str, Any]]
+Answer = dict[str, Any]
 
 
-class Case(msgspec.Struct):
-    """A cluster, its pending Pods, and kube-scheduler's answer for each."""
+class Case(NamedTuple):
+    """The objects of a cluster, and kube-scheduler's answer for each pending Pod."""
 
     name: str
-    snapshot: Snapshot
-    pending: list[tuple[PodInfo, dict[str, Any]]]
-
-    @property
-    def cluster(self) -> Cluster:
-        """What plugins read."""
-        return self.snapshot.cluster
+    items: Items
+    answers: list[Answer]
 
 
 def families() -> list[str]:
@@ -45,15 +43,7 @@ def cases(family: str) -> Iterator[Case]:
             items = json.load(file)["items"]
         with gzip.open(CASES / f"{name}.answers.jsonl.gz", "rt") as file:
             answers = [json.loads(line) for line in file]
-        yield case_of(name, items, answers)
-
-
-def case_of(name: str, items: list[dict[str, Any]], answers: list[dict[str, Any]]) -> Case:
-    """Pair each pending Pod of a snapshot with its answer."""
-    snapshot = snapshot_of(items)
-    by_pod = {answer["pod"]: answer for answer in answers}
-    assert by_pod.keys() == snapshot.pending.keys(), f"{name}: answers for other Pods"
-    return Case(name, snapshot, [(pod, by_pod[key]) for key, pod in snapshot.pending.items()])
+        yield Case(name, items, answers)
 
 
 def configuration_of(family: str) -> Configuration:
@@ -65,7 +55,21 @@ def configuration_of(family: str) -> Configuration:
     return load_configuration(path.read_bytes(), path=path.name, known_plugins={})
 
 
-def profile_of(family: str) -> tuple[Profile, frozenset[str]]:
-    """Make a family's profile; name the enabled plugins that there are none of yet."""
-    profiles, missing = make_profiles(configuration_of(family))
-    return profiles[0], frozenset(missing)
+class Explainer:
+    """Makes our answers under one configuration; `missing` are plugins there are none of yet."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        made = make_profiles(configuration)
+        self.missing = frozenset(made.not_implemented)
+        self._profiles = Profiles(made.profiles, judges_all=not configuration.path)
+
+    def answers(self, items: Items) -> list[Answer]:
+        """Give the answers about a snapshot's pending Pods, as the JSON that is printed."""
+        snapshot = snapshot_of(items)
+        return [self._answer(snapshot, key) for key in snapshot.pending]
+
+    def _answer(self, snapshot: Snapshot, key: str) -> Answer:
+        pod = snapshot.pending[key]
+        answer = explain(self._profiles, pod, snapshot, _NOW, preempt=True)
+        decoded: Answer = json.loads(msgspec.json.encode(answer))
+        return decoded

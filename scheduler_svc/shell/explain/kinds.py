@@ -7,7 +7,7 @@ import msgspec
 
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.errors import InputError
-from scheduler_svc.core.objects import Node, Pod, PriorityClass
+from scheduler_svc.core.objects import ApiStruct, Node, ObjectMeta, Pod
 from scheduler_svc.shell.object_views import WATCHED_KINDS
 
 NODE: Final = "Node"
@@ -31,6 +31,15 @@ _CLUSTER_SCOPED: Final = frozenset(
 )
 
 Manifest = Mapping[str, Any]
+
+
+class PriorityClass(ApiStruct, frozen=True):
+    """What a Pod's priority name stands for, or the lack of one."""
+
+    metadata: ObjectMeta
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str = "PreemptLowerPriority"
 
 
 class KubernetesObject(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.nodes import NodeInfo
-from scheduler_svc.core.objects import PriorityClass
+from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.shell.explain.kinds import (
     NODE,
@@ -15,6 +15,7 @@ from scheduler_svc.shell.explain.kinds import (
     PRIORITY_CLASS,
     KubernetesObject,
     Manifest,
+    PriorityClass,
     decode_manifest,
 )
 
@@ -26,6 +27,8 @@ class Snapshot:
     ----------
     cache
         The Pods that take room on a Node, counted in `cache.cluster`.
+    nominator
+        The pending Pods that room is kept for.
     pending
         The Pods without a Node, by namespace/name, in the order they were told.
     priority_classes
@@ -34,6 +37,7 @@ class Snapshot:
 
     def __init__(self) -> None:
         self.cache = Cache(Cluster())
+        self.nominator = Nominator(self.cache.columns)
         self.pending: dict[str, PodInfo] = {}
         self.priority_classes: dict[str, PriorityClass] = {}
         self._interner = PodInterner()
@@ -61,6 +65,7 @@ class Snapshot:
 
     def _add_pod(self, pod: PodInfo) -> None:
         self.pending.pop(pod.key, None)
+        self.nominator.forget(pod.uid)
         if pod.is_finished:
             self.cache.remove(pod.uid)
         elif pod.node_name:
@@ -68,6 +73,7 @@ class Snapshot:
         else:
             self.cache.remove(pod.uid)
             self.pending[pod.key] = pod
+            self.nominator.nominate(pod, pod.nominated_node_name)
 
 
 def snapshot_of(manifests: Iterable[Manifest]) -> Snapshot:

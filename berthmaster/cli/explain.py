@@ -1,0 +1,104 @@
+"""``berthmaster explain``: why a Pod goes where it goes, or nowhere."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import click
+import msgspec
+from rich.console import Console, RenderableType
+
+from berthmaster import __version__
+from berthmaster.cli.explain_flags import OPTIONS
+from berthmaster.cli.grouped import GroupedCommand
+from kubeio.errors import KubeError
+from kubeio.login import KubeConfigError
+from scheduler_svc.core.errors import InputError
+from scheduler_svc.shell.config import ConfigurationError
+from scheduler_svc.shell.explain.answer import Answer
+from scheduler_svc.shell.explain.documents import DocumentError, read_documents
+from scheduler_svc.shell.explain.listed import answers_from_cluster
+from scheduler_svc.shell.explain.question import Flags, Question, QuestionError, Source, question_of
+from scheduler_svc.shell.explain.reading import SnapshotError, read_snapshot
+from scheduler_svc.shell.explain.saved import answers_about, load_profiles
+from scheduler_svc.shell.explain.tables import render
+from scheduler_svc.shell.profiles import ProfileError
+from scheduler_svc.shell.startup import UsageError
+
+_FAILED = 1
+_BAD_USAGE = 2
+_PIPE_WIDTH = 200
+_USER_AGENT = f"berthmaster/{__version__} explain"
+
+
+@click.command(cls=GroupedCommand, params=list(OPTIONS))
+def command(**flags: Any) -> None:
+    """Tell why Pods get the Nodes they get, or none.
+
+    The running scheduler answers from what it knows at this moment, unless a saved cluster is
+    given or the cluster is to be listed. Nothing is changed, whoever answers.
+
+    \b
+    Examples:
+      # every pending Pod of a saved cluster, as kube-scheduler would decide
+      kubectl get nodes,pods,namespaces,pv,pvc,sc -A -o yaml > cluster.yaml
+      berthmaster explain --snapshot cluster.yaml
+      # under your configuration, with what preemption would do, for scripts
+      berthmaster explain --snapshot cluster.yaml --config scheduler.yaml --preempt -o json
+      # where would this Pod go now?
+      berthmaster explain --from-cluster --pod web.yaml
+
+    \b
+    Exit codes: 0 answered, also where a Pod fits nowhere; 1 failed; 2 bad flags or input.
+    """
+    try:
+        question = question_of(Flags(**flags))
+        show(_answers(question), question)
+    except (ConfigurationError, ProfileError, UsageError, QuestionError) as error:
+        _fail(error, _BAD_USAGE)
+    except (DocumentError, SnapshotError, InputError, KubeConfigError) as error:
+        _fail(error, _BAD_USAGE)
+    except KubeError as error:
+        _fail(error, _FAILED)
+
+
+def _answers(question: Question) -> Iterable[Answer]:
+    profiles = load_profiles(question.config_path, note=note)
+    if question.source is Source.SNAPSHOT:
+        snapshot = read_snapshot(read_documents(question.snapshot), note=note)
+        return answers_about(question, snapshot, profiles)
+    return asyncio.run(answers_from_cluster(question, profiles, user_agent=_USER_AGENT, note=note))
+
+
+def show(answers: Iterable[Answer], question: Question) -> None:
+    """Print answers as they come."""
+    if question.output == "json":
+        for answer in answers:
+            click.echo(msgspec.json.encode(answer))
+        return
+    count = 0
+    for answer in answers:
+        print_table(render(answer, best_count=question.best_count))
+        count += 1
+    if not count:
+        note("no Pod is pending")
+
+
+def print_table(renderable: RenderableType) -> None:
+    """Print for people: in colours on a terminal, without padding at the ends of lines."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PIPE_WIDTH)
+    with console.capture() as capture:
+        console.print(renderable)
+    click.echo("\n".join(line.rstrip() for line in capture.get().split("\n")), nl=False)
+
+
+def note(text: str) -> None:
+    """Tell what is no part of the answer."""
+    click.echo(f"Note: {text}", err=True)
+
+
+def _fail(error: Exception, code: int) -> NoReturn:
+    click.echo(f"Error: {error}", err=True)
+    raise SystemExit(code)

@@ -1,0 +1,105 @@
+"""Asks the framework about a Pod: which profile, and what each plugin says of each Node."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.columns import NodeView
+from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.core.framework.prepared_class import PreparedClass
+from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.framework.verdict import explain_attempt
+from scheduler_svc.core.nominator import Nominator
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.status import Status
+from scheduler_svc.shell.explain.answer import (
+    Answer,
+    NodeAnswer,
+    answer_of,
+    failed_pre_filter,
+    node_answer,
+)
+
+
+class Profiles:
+    """Which profile judges a Pod: the one of its schedulerName, or one for all."""
+
+    def __init__(self, profiles: Sequence[Profile], *, judges_all: bool) -> None:
+        self._by_name: Mapping[str, Profile] = {p.scheduler_name: p for p in profiles}
+        self._for_all = profiles[0] if judges_all else None
+
+    def of(self, pod: PodInfo) -> Profile | None:
+        """Give the Pod's profile; None if there is none of that name."""
+        return self._for_all or self._by_name.get(pod.scheduler_name)
+
+
+class ClusterState(Protocol):
+    """A cluster as a scheduler keeps it: Pods on Nodes, and those that are nominated to some."""
+
+    @property
+    def cache(self) -> Cache:
+        """The Pods that take room."""
+        ...
+
+    @property
+    def nominator(self) -> Nominator:
+        """The pending Pods that room is kept for."""
+        ...
+
+
+def explain(
+    profiles: Profiles, pod: PodInfo, state: ClusterState, now: Now, *, preempt: bool = False
+) -> Answer:
+    """Judge every Node for a Pod, which changes nothing. O(plugins x Nodes)."""
+    profile = profiles.of(pod)
+    if profile is None:
+        return Answer(pod=pod.key, error=f"no profile for scheduler name {pod.scheduler_name}")
+    cache = state.cache
+    attempt = explain_attempt(profile, pod, cache, state.nominator, now, with_post_filter=preempt)
+    if attempt.failure is None:
+        return answer_of(attempt, cache.columns)
+    if attempt.prepared.rejection is not None:
+        return failed_pre_filter(pod.key, attempt.failure)
+    return _explain_failure(prepare(profile, pod, cache.cluster), cache.cluster, attempt.failure)
+
+
+def _explain_failure(prepared: PreparedClass, cluster: Cluster, failure: Status) -> Answer:
+    """Look at one Node after the other, by name, up to the one at which the attempt fails.
+
+    If none does, it is a score that fails, once all Nodes have been filtered.
+    """
+    columns, nodes, error = cluster.columns, dict[str, NodeAnswer](), failure.message
+    names = sorted(name for name, row in columns.rows.items() if columns.live[row])
+    if prepared.node_names is not None:
+        names = [name for name in names if name in prepared.node_names]
+    for name in names:
+        status = _first_rejection(prepared, cluster, name)
+        if status is not None:
+            nodes[name] = node_answer(status)
+        found = prepared.failure()
+        if found is not None:
+            nodes[name], error = node_answer(found), found.message
+            break
+    return Answer(
+        pod=prepared.pod.key,
+        pre_filter_nodes=tuple(sorted(prepared.node_names or ())),
+        nodes=nodes,
+        error=error,
+    )
+
+
+def _first_rejection(prepared: PreparedClass, cluster: Cluster, name: str) -> Status | None:
+    columns = cluster.columns
+    view = NodeView(columns, columns.rows_of([name]))
+    for plugin, state in prepared.filters:
+        mask = plugin.filter(state, view)
+        if mask is not None and not mask.all():
+            for rejection in plugin.rejections(state, view):
+                if rejection.nodes.any():
+                    code, reasons = rejection.status.code, rejection.status.reasons
+                    return Status(code, reasons, plugin.name)
+        if plugin.failure(state) is not None:
+            return None
+    return None

@@ -1,0 +1,109 @@
+"""Answers from a snapshot: all its pending Pods, one of them, or Pods that it does not have."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from scheduler_svc.core.errors import InputError
+from scheduler_svc.core.pods import PodInfo, PodInterner
+from scheduler_svc.shell.clock import read_now
+from scheduler_svc.shell.explain.admission import admit
+from scheduler_svc.shell.explain.answer import Answer
+from scheduler_svc.shell.explain.asking import Profiles, explain
+from scheduler_svc.shell.explain.documents import read_documents
+from scheduler_svc.shell.explain.kinds import POD, Manifest, PriorityClass, decode_manifest
+from scheduler_svc.shell.explain.question import Question, QuestionError
+from scheduler_svc.shell.explain.reading import is_kubernetes_object
+from scheduler_svc.shell.explain.snapshot import Snapshot
+from scheduler_svc.shell.profiles import make_profiles
+from scheduler_svc.shell.startup import read_configuration, surprises
+
+
+def load_profiles(config_path: str, *, note: Callable[[str], None]) -> Profiles:
+    """Make the profiles of a configuration file, or kube-scheduler's own for every Pod.
+
+    Raises
+    ------
+    ConfigurationError, ProfileError, UsageError
+        As when a scheduler starts.
+    """
+    configuration = read_configuration(config_path)
+    made = make_profiles(configuration)
+    if made.not_implemented:
+        note(f"not implemented yet, so left out: {', '.join(made.not_implemented)}")
+    for surprise in surprises(configuration):
+        note(f"{config_path}: {surprise}")
+    return Profiles(made.profiles, judges_all=not config_path)
+
+
+def answers_about(question: Question, snapshot: Snapshot, profiles: Profiles) -> Iterator[Answer]:
+    """Give the answers that are asked for, one at a time.
+
+    Raises
+    ------
+    QuestionError, InputError, DocumentError
+        Where there is no such Pod, or its manifest is none.
+    """
+    pods: Iterable[PodInfo] = snapshot.pending.values()
+    if question.pod_path:
+        manifests = pod_manifests(question.pod_path)
+        pods = new_pods(manifests, snapshot.priority_classes, question.namespace)
+    elif question.pod_name:
+        pods = [named_pod(question, snapshot)]
+    return explain_all(pods, question, snapshot, profiles)
+
+
+def explain_all(
+    pods: Iterable[PodInfo], question: Question, snapshot: Snapshot, profiles: Profiles
+) -> Iterator[Answer]:
+    """Explain Pods, each by itself."""
+    now = read_now()
+    snapshot.cluster.wall_seconds = now.wall_seconds
+    for pod in pods:
+        yield explain(profiles, pod, snapshot, now, preempt=question.preempt)
+
+
+def named_pod(question: Question, snapshot: Snapshot) -> PodInfo:
+    """Give the Pod that is asked about. Raises `QuestionError` where it is not pending."""
+    key = f"{question.namespace}/{question.pod_name}"
+    pod = snapshot.pending.get(key)
+    if pod is None:
+        raise QuestionError(_no_such_pod(key, snapshot))
+    return pod
+
+
+def _no_such_pod(key: str, snapshot: Snapshot) -> str:
+    for cached in snapshot.cache.pods():
+        if cached.pod.key == key:
+            return f"Pod {key} is not pending: it is on {cached.pod.node_name}"
+    return f"there is no Pod {key}; is it in another namespace (-n)?"
+
+
+def pod_manifests(path: str) -> list[dict[str, Any]]:
+    """Read manifests of Pods. Raises `InputError` for other kinds, and where there is none."""
+    manifests = []
+    for where, content in read_documents([path]):
+        if not _is_pod(content):
+            found = content.get("kind") if isinstance(content, dict) else type(content).__name__
+            raise InputError(f"{where}: a Pod (apiVersion v1) is needed, not {found}")
+        manifests.append(content)
+    if not manifests:
+        raise InputError(f"--pod {path}: there is no Pod in it")
+    return manifests
+
+
+def _is_pod(content: Any) -> bool:
+    return is_kubernetes_object(content) and (content["apiVersion"], content["kind"]) == ("v1", POD)
+
+
+def new_pods(
+    manifests: Iterable[Manifest], classes: Mapping[str, PriorityClass], namespace: str
+) -> list[PodInfo]:
+    """Make Pods that do not exist yet, as the API server would. Raises `InputError`."""
+    return read_pods(admit(manifest, classes, namespace) for manifest in manifests)
+
+
+def read_pods(manifests: Iterable[Manifest]) -> list[PodInfo]:
+    """Decode manifests of Pods. Raises `InputError`."""
+    interner = PodInterner()
+    decoded = (decode_manifest(manifest) for manifest in manifests)
+    return [interner.intern(object_.content) for object_ in decoded if object_ is not None]

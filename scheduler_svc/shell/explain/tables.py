@@ -1,0 +1,104 @@
+"""Answers for people: the verdict, the Nodes grouped by reason, the best Nodes' shares."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from scheduler_svc.shell.explain.answer import Answer, NodeAnswer
+
+BEST_COUNT: Final = 5
+_NAMES_SHOWN: Final = 4
+_INDENT: Final = (0, 0, 0, 2)
+
+
+def render(answer: Answer, *, best_count: int = BEST_COUNT) -> RenderableType:
+    """Give what a person wants to know about one Pod."""
+    parts = [_verdict(answer), *_details(answer)]
+    rejected = [node for node in answer.nodes.values() if node.code]
+    if rejected:
+        parts.append(Padding(_rejections(answer), _INDENT))
+    if answer.best:
+        parts.append(Padding(_shares(_ranked(answer)[:best_count]), _INDENT))
+    return Group(*parts, Text())
+
+
+def _verdict(answer: Answer) -> Text:
+    text = Text(answer.pod, style="bold")
+    feasible = sum(node.total is not None for node in answer.nodes.values())
+    if answer.error:
+        text.append(": the attempt fails", style="red")
+    elif answer.pre_filter_code:
+        text.append(": turned away before any Node is looked at", style="red")
+    elif not feasible:
+        text.append(f": fits on none of {len(answer.nodes)} Nodes", style="red")
+    else:
+        text.append(f": fits on {feasible} of {len(answer.nodes)} Nodes", style="green")
+        names, total = _names(answer.best), answer.nodes[answer.best[0]].total
+        text.append(f"; best: {names} (total {total})")
+    return text
+
+
+def _details(answer: Answer) -> Iterator[RenderableType]:
+    if answer.pre_filter_nodes:
+        yield _line(f"Only these were looked at: {_names(answer.pre_filter_nodes)}")
+    if answer.pre_filter_plugin:
+        yield _line(f"{answer.pre_filter_plugin}: {answer.pre_filter_message}")
+    if answer.error:
+        yield _line(answer.error)
+    if answer.fit_error:
+        yield _line(answer.fit_error)
+    post_filter = answer.post_filter
+    if post_filter is not None and post_filter.nominated_node_name:
+        yield _line(f"Room can be made on {post_filter.nominated_node_name}")
+        if post_filter.victims:
+            yield _line(f"by evicting {', '.join(post_filter.victims)}")
+
+
+def _rejections(answer: Answer) -> Table:
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, node in answer.nodes.items():
+        if node.code:
+            groups[node.plugin, "; ".join(node.reasons)].append(name)
+    table = _table()
+    table.add_column("Nodes", justify="right")
+    for heading in ("Rejected by", "Reasons", "Which"):
+        table.add_column(heading, overflow="fold")
+    for (plugin, reasons), names in sorted(groups.items(), key=lambda g: (-len(g[1]), g[1])):
+        table.add_row(str(len(names)), plugin, reasons, _names(names))
+    return table
+
+
+def _ranked(answer: Answer) -> list[tuple[str, NodeAnswer]]:
+    feasible = [(n, node) for n, node in answer.nodes.items() if node.total is not None]
+    return sorted(feasible, key=lambda item: (-(item[1].total or 0), item[0]))
+
+
+def _shares(best: Sequence[tuple[str, NodeAnswer]]) -> Table:
+    table = _table()
+    table.add_column("Best Nodes")
+    for name, _ in best:
+        table.add_column(name, justify="right", overflow="fold")
+    for plugin in best[0][1].scores:
+        table.add_row(plugin, *(str(node.scores.get(plugin, "")) for _, node in best))
+    table.add_section()
+    table.add_row("total", *(str(node.total) for _, node in best), style="bold")
+    return table
+
+
+def _table() -> Table:
+    return Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def _line(text: str) -> RenderableType:
+    return Padding(Text(text), _INDENT)
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMES_SHOWN])
+    more = len(names) - _NAMES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,132 @@
+"""``make parity``: compare fresh random snapshots with kube-scheduler's own framework.
+
+Exit codes: 0 no disagreement; 1 some, which are told; 2 bad usage or no oracle.
+"""
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import click
+from rich.console import Console
+
+from tests.parity.comparison import LEFT_OUT
+from tests.parity.fresh import CONFIGURATIONS, Peers, sequence
+from tests.parity.generator.families import FAMILIES, snapshot
+from tests.parity.oracle_program import OracleError, build
+
+FOUND: Final = Path(".state") / "parity"
+_SHOWN_DISAGREEMENTS: Final = 5
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.option("-n", "--snapshots", "count", default=20, help="Snapshots of each family.")
+@click.option("--family", "families", multiple=True, type=click.Choice(FAMILIES), default=FAMILIES)
+@click.option(
+    "--config", "configs", multiple=True, type=click.Choice(CONFIGURATIONS), default=CONFIGURATIONS
+)
+@click.option("--seed", default=None, type=int, help="The first seed; else by the clock.")
+@click.option("--sequences", default=1, help="Sequences of 200 Pods, each placed before the next.")
+@click.option("--oracle", type=click.Path(path_type=Path), help="A program built before.")
+@click.option("--cover", is_flag=True, help="Count reached statements; needs GOCOVERDIR.")
+def main(
+    count: int,
+    families: tuple[str, ...],
+    configs: tuple[str, ...],
+    seed: int | None,
+    sequences: int,
+    oracle: Path | None,
+    cover: bool,
+) -> None:
+    """Compare fresh random snapshots with kube-scheduler's own framework, Pod by Pod.
+
+    \b
+    Examples:
+      python -m tests.parity -n 100
+      python -m tests.parity --family spread --config "" --seed 17 -n 1   # one again
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        program = oracle or build(console, with_coverage=cover)
+        run = Run(console, program, int(time.time()) % 10**8 if seed is None else seed)
+        for config in configs:
+            for family in families:
+                run.compare_family(config, family, count)
+        for number in range(sequences):
+            run.compare_sequence("everything", number)
+    except OracleError as error:
+        console.print(f"Error: {error}")
+        raise SystemExit(2) from error
+    raise SystemExit(run.finish())
+
+
+class Run:
+    """One run: what was compared, and what differs."""
+
+    def __init__(self, console: Console, program: Path, seed: int) -> None:
+        self._console = console
+        self._program = program
+        self._seed = seed
+        self._compared = Counter[str]()
+        self._disagreements = 0
+
+    def compare_family(self, config: str, family: str, count: int) -> None:
+        """Compare some snapshots of a family under a configuration."""
+        peers, compared = Peers(self._program, config), Counter[str]()
+        for seed in range(self._seed, self._seed + count):
+            items = snapshot(family, seed)
+            found, differences = peers.compare(items)
+            compared += found
+            for pod, difference in differences.items():
+                name = f"{config or 'default'}.{family}-{seed}-{pod.partition('/')[2]}"
+                self._tell(peers, name, pod, items, difference)
+        self._compared += compared
+        title = f"{config or 'default'}.{family}"
+        self._console.print(f"{title:32} {_summary(compared)}")
+
+    def compare_sequence(self, family: str, number: int) -> None:
+        """Compare a sequence of Pods, each placed before the next."""
+        peers, compared = Peers(self._program), Counter[str]()
+        for items, found, differences in sequence(peers, family, self._seed + number):
+            compared += found
+            for pod, difference in differences.items():
+                name = f"sequence-{self._seed + number}-{pod.partition('/')[2]}"
+                self._tell(peers, name, pod, items, difference)
+        self._compared += compared
+        self._console.print(f"{'sequence':32} {_summary(compared)}")
+
+    def _tell(
+        self, peers: Peers, name: str, pod: str, items: list[dict[str, object]], difference: str
+    ) -> None:
+        self._disagreements += 1
+        if self._disagreements > _SHOWN_DISAGREEMENTS:
+            return
+        self._console.print(f"\n{name}: the answers about {pod} differ; shrinking the snapshot")
+        smallest = peers.shrunk(name, pod, items)
+        path = smallest.save(FOUND)
+        self._console.print(smallest.difference[:4000] or difference, markup=False)
+        kinds = Counter(str(item["kind"]) for item in smallest.items)
+        self._console.print(f"{path}: {dict(kinds)}; once more:", markup=False)
+        self._console.print(f"{peers.replay(path)}\n", markup=False)
+
+    def finish(self) -> int:
+        """Tell the sum; give the exit code."""
+        self._console.print(f"{'all':32} {_summary(self._compared)}")
+        if not self._disagreements:
+            self._console.print("no disagreement")
+            return 0
+        self._console.print(f"{self._disagreements} Pods are decided differently")
+        return 1
+
+
+def _summary(compared: Counter[str]) -> str:
+    left_out = sum(n for name, n in compared.items() if name.startswith(LEFT_OUT))
+    parts = [
+        f"{compared[name]} {name}" for name in ("Pods", "rejections", "shares") if compared[name]
+    ]
+    return ", ".join(parts) + (f" ({left_out} left out)" if left_out else "")
+
+
+if __name__ == "__main__":
+    main()

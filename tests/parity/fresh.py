@@ -1,0 +1,119 @@
+"""Fresh snapshots: made, asked about, compared, and shrunk where the answers differ."""
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tests.parity.comparison import Comparison
+from tests.parity.generator.families import snapshot
+from tests.parity.oracle_program import Oracle, OracleError
+from tests.parity.recorded import CONFIGS, Explainer, configuration_of
+from tests.parity.shrinking import shrink
+
+Items = list[dict[str, Any]]
+Answer = dict[str, Any]
+
+CONFIGURATIONS: Final = ("", *sorted(path.stem for path in CONFIGS.glob("*.yaml")))
+SEQUENCE_PODS: Final = 200
+
+
+class Disagreement(NamedTuple):
+    """A Pod about which the answers differ, in the smallest snapshot that shows it."""
+
+    name: str
+    pod: str
+    items: Items
+    difference: str
+
+    def save(self, folder: Path) -> Path:
+        """Write the snapshot."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.name}.json"
+        path.write_text(
+            json.dumps({"apiVersion": "v1", "kind": "List", "items": self.items}, indent=1)
+        )
+        return path
+
+
+class Peers:
+    """kube-scheduler's framework and ours, under one configuration."""
+
+    def __init__(self, program: Path, config: str = "") -> None:
+        self.config = CONFIGS / f"{config}.yaml" if config else None
+        self.oracle = Oracle(program, self.config)
+        self.explainer = Explainer(configuration_of(f"{config}.any" if config else "any"))
+
+    def compare(self, items: Items) -> tuple[Counter[str], dict[str, str]]:
+        """Give what was compared, and by Pod how the answers differ."""
+        comparison = Comparison(items, self.explainer.missing)
+        compared, differences = Counter[str](), {}
+        ours = self._ours(items)
+        for theirs in self.oracle.answers(items):
+            pod = theirs["pod"]
+            try:
+                compared += comparison.compare(theirs, ours[pod])
+            except (AssertionError, KeyError) as error:
+                differences[pod] = _text(error)
+        return compared, differences
+
+    def _ours(self, items: Items) -> dict[str, Answer]:
+        return {answer["pod"]: answer for answer in self.explainer.answers(items)}
+
+    def differ(self, pod: str) -> Callable[[Items], bool]:
+        """Give a function that tells whether the answers about a Pod differ for a snapshot."""
+
+        def shows(items: Items) -> bool:
+            try:
+                return pod in self.compare(items)[1]
+            except (OracleError, ValueError, KeyError, TypeError):
+                return False  # no snapshot any more
+
+        return shows
+
+    def shrunk(self, name: str, pod: str, items: Items) -> Disagreement:
+        """Find the smallest snapshot in which the answers about a Pod differ."""
+        smallest = shrink(items, self.differ(pod))
+        return Disagreement(name, pod, smallest, self.compare(smallest)[1][pod])
+
+    def replay(self, path: Path) -> str:
+        """Give the commands that show the disagreement again."""
+        config = [] if self.config is None else ["--config", str(self.config)]
+        ours = [
+            "berthmaster",
+            "explain",
+            "--snapshot",
+            str(path),
+            *config,
+            "--preempt",
+            "-o",
+            "json",
+        ]
+        return f"{shlex.join(self.oracle.command(path))}\n{shlex.join(ours)}"
+
+
+def sequence(
+    peers: Peers, family: str, seed: int, pod_count: int = SEQUENCE_PODS
+) -> Iterator[tuple[Items, Counter[str], dict[str, str]]]:
+    """Decide Pods one after the other, each placed on the first of the best Nodes."""
+    items = snapshot(family, seed, pod_count)
+    waiting = [i for i in items if i["kind"] == "Pod" and "nodeName" not in i["spec"]]
+    placed = [item for item in items if item not in waiting]
+    for pod in waiting:
+        pod["status"].pop("nominatedNodeName", None)
+        asked = [*placed, pod]
+        compared, differences = peers.compare(asked)
+        yield asked, compared, differences
+        [answer] = peers.oracle.answers(asked)
+        if answer.get("best"):
+            bound = deepcopy(pod)
+            bound["spec"]["nodeName"] = answer["best"][0]
+            bound["status"] = {"phase": "Running", "startTime": "2026-01-02T00:00:00Z"}
+            placed.append(bound)
+
+
+def _text(error: Exception) -> str:
+    return str(error) or repr(error)

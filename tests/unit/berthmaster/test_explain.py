@@ -1,0 +1,202 @@
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berthmaster.cli.root import cli
+from tests.parity.recorded import CASES
+
+CONFIG = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{schedulerName: packer}]
+"""
+
+
+def explain(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(cli, ["explain", *arguments], input=stdin, prog_name="berthmaster")
+
+
+def node(name: str, cpu: str) -> dict[str, Any]:
+    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {"allocatable": allocatable},
+    }
+
+
+def pod(name: str, cpu: str, **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": [container], **spec},
+    }
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> str:
+    """Give a cluster of a small and a large Node, and Pods that fit on one of them, and on none."""
+    path = tmp_path / "cluster.yaml"
+    objects = [node("small", "1"), node("large", "4"), pod("web", "2"), pod("big", "8")]
+    path.write_text(yaml.safe_dump_all(objects))
+    return str(path)
+
+
+def answers(result: Result) -> dict[str, dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return {a["pod"]: a for a in map(json.loads, result.stdout.splitlines())}
+
+
+def test_one_json_object_a_line_for_each_pending_pod(snapshot: str) -> None:
+    given = answers(explain("--snapshot", snapshot, "--output", "json"))
+    assert list(given) == ["default/web", "default/big"]
+    web = given["default/web"]
+    assert web["best"] == ["large"]
+    small = web["nodes"]["small"]
+    # More than the Node has at all: no eviction helps (fit.go, v1.36.3).
+    assert small["code"] == "UnschedulableAndUnresolvable"
+    assert (small["plugin"], small["reasons"]) == ("NodeResourcesFit", ["Insufficient cpu"])
+    assert sum(web["nodes"]["large"]["scores"].values()) == web["nodes"]["large"]["total"]
+    assert given["default/big"]["fitError"] == "0/2 nodes are available: 2 Insufficient cpu."
+    assert "best" not in given["default/big"]
+
+
+def test_a_recorded_cluster_gets_the_recorded_answers(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.json"
+    path.write_bytes(gzip.decompress((CASES / "images-1.snapshot.json.gz").read_bytes()))
+    recorded = gzip.decompress((CASES / "images-1.answers.jsonl.gz").read_bytes()).decode()
+    expected = [json.loads(line) for line in recorded.splitlines()]
+    given = answers(explain("--snapshot", str(path), "-o", "json"))
+    assert [a["pod"] for a in expected] == list(given)
+    for answer in expected:
+        assert given[answer["pod"]]["best"] == answer["best"]
+
+
+def test_a_table_for_people(snapshot: str) -> None:
+    result = explain("--snapshot", snapshot)
+    assert result.exit_code == 0
+    assert "default/web: fits on 1 of 2 Nodes; best: large" in result.stdout
+    assert "default/big: fits on none of 2 Nodes" in result.stdout
+    assert "\x1b[" not in result.stdout, "colours in a pipe"
+    assert not any(line.endswith(" ") for line in result.stdout.splitlines())
+
+
+def test_one_pod(snapshot: str) -> None:
+    assert list(answers(explain("pod", "web", "--snapshot", snapshot, "-o", "json"))) == [
+        "default/web"
+    ]
+    result = explain("pod", "web", "-n", "team-a", "--snapshot", snapshot)
+    assert result.exit_code == 2
+    assert "there is no Pod team-a/web; is it in another namespace (-n)?" in result.stderr
+
+
+def test_standard_input_and_several_files(snapshot: str, tmp_path: Path) -> None:
+    more = tmp_path / "more.json"
+    more.write_text(json.dumps(pod("more", "1")))
+    given = answers(
+        explain(
+            "--snapshot",
+            snapshot,
+            str(more),
+            "--snapshot",
+            "-",
+            "-o",
+            "json",
+            stdin=yaml.safe_dump(node("third", "16")),
+        )
+    )
+    assert given["default/more"]["nodes"].keys() == {"small", "large", "third"}
+
+
+def test_a_pod_that_does_not_exist_yet(snapshot: str, tmp_path: Path) -> None:
+    manifest = pod("new", "3")
+    del manifest["metadata"]["namespace"]
+    result = explain(
+        "--snapshot",
+        snapshot,
+        "--pod",
+        "-",
+        "-n",
+        "team-a",
+        "-o",
+        "json",
+        stdin=yaml.safe_dump(manifest),
+    )
+    given = answers(result)
+    assert list(given) == ["team-a/new"]
+    assert given["team-a/new"]["best"] == ["large"]
+    path = tmp_path / "service.yaml"
+    path.write_text("apiVersion: v1\nkind: Service\nmetadata: {name: s}\n")
+    refused = explain("--snapshot", snapshot, "--pod", str(path))
+    assert refused.exit_code == 2
+    assert f"{path}:1: a Pod (apiVersion v1) is needed, not Service" in refused.stderr
+
+
+def test_with_a_configuration_the_schedulers_name_counts(snapshot: str, tmp_path: Path) -> None:
+    config, more = tmp_path / "config.yaml", tmp_path / "more.yaml"
+    config.write_text(CONFIG)
+    more.write_text(yaml.safe_dump(pod("packed", "1", schedulerName="packer")))
+    arguments = ("--snapshot", snapshot, "--snapshot", str(more), "-o", "json")
+    given = answers(explain(*arguments, "--config", str(config)))
+    assert given["default/web"] == {
+        "pod": "default/web",
+        "error": "no profile for scheduler name default-scheduler",
+    }
+    assert given["default/packed"]["best"]
+    assert answers(explain(*arguments))["default/packed"]["best"], "the default judges every Pod"
+
+
+def test_what_is_skipped_is_told_beside_the_answer(snapshot: str, tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\nreplicas: 3\n")
+    result = explain("--snapshot", snapshot, "--snapshot", str(other), "-o", "json")
+    assert len(answers(result)) == 2
+    assert "skipped: 1 ConfigMap (v1): no decision depends on that kind" in result.stderr
+    assert f"{other}:5: skipped: no Kubernetes object" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: b: c", "cluster.yaml:1: not YAML: mapping values are not allowed"),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: 3}\n",
+            "cluster.yaml:1: Pod default/a: Expected `array`, got `int` - at `$.spec.containers`",
+        ),
+    ],
+)
+def test_broken_input_is_bad_usage_with_a_position(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(text)
+    result = explain("--snapshot", str(path))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_question_without_an_object_is_bad_usage() -> None:
+    result = explain()
+    assert result.exit_code == 2
+    assert "name what to explain" in result.stderr
+
+
+def test_nothing_pending_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(yaml.safe_dump(node("a", "1")))
+    result = explain("--snapshot", str(path))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no Pod is pending" in result.stderr
+
+
+def test_help_has_examples_and_groups() -> None:
+    output = explain("--help").output
+    for words in ("berthmaster explain --snapshot cluster.yaml", "Exit codes:", "--preempt"):
+        assert words in output

@@ -1,0 +1,91 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from scheduler_svc.shell.explain.answer import Answer, NodeAnswer, PostFilterAnswer
+from scheduler_svc.shell.explain.tables import render
+
+
+def text_of(answer: Answer, best_count: int = 5) -> str:
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(render(answer, best_count=best_count))
+    return console.export_text()
+
+
+def rejected(reason: str, plugin: str = "NodeResourcesFit") -> NodeAnswer:
+    return NodeAnswer(code="Unschedulable", plugin=plugin, reasons=(reason,))
+
+
+def feasible(**scores: int) -> NodeAnswer:
+    return NodeAnswer(scores=scores, total=sum(scores.values()))
+
+
+def test_the_best_nodes_are_told_with_their_shares_and_the_rest_by_reason() -> None:
+    answer = Answer(
+        pod="default/web",
+        nodes={
+            "a": feasible(Fit=10, Spread=200),
+            "b": feasible(Fit=90, Spread=100),
+            "c": rejected("Insufficient cpu"),
+            "d": rejected("Insufficient cpu"),
+            "e": feasible(Fit=60, Spread=150),
+            "f": rejected("Too many pods"),
+        },
+        best=("a", "e"),
+    )
+    lines = [" ".join(line.split()) for line in text_of(answer, best_count=2).splitlines()]
+    assert lines[:8] == [
+        "default/web: fits on 3 of 6 Nodes; best: a, e (total 210)",
+        "Nodes Rejected by Reasons Which",
+        "2 NodeResourcesFit Insufficient cpu c, d",
+        "1 NodeResourcesFit Too many pods f",
+        "Best Nodes a e",
+        "Fit 10 60",
+        "Spread 200 150",
+        "total 210 210",
+    ]
+
+
+def test_many_names_are_cut() -> None:
+    nodes = {f"n{i}": rejected("Too many pods") for i in range(9)}
+    assert "n0, n1, n2, n3 and 5 more" in text_of(Answer(pod="a/b", nodes=nodes))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (
+            Answer(
+                pod="a/b",
+                nodes={"n": rejected("Too many pods")},
+                fit_error="0/1 nodes …",
+                post_filter=PostFilterAnswer(
+                    code="Success", nominated_node_name="n", victims=("a/c", "a/d")
+                ),
+            ),
+            ["a/b: fits on none of 1 Nodes", "0/1 nodes …", "Room can be made on n", "a/c, a/d"],
+        ),
+        (
+            Answer(
+                pod="a/b",
+                pre_filter_code="Unschedulable",
+                pre_filter_plugin="VolumeBinding",
+                pre_filter_message="no claim",
+                fit_error="0/3 …",
+            ),
+            ["turned away before any Node is looked at", "VolumeBinding: no claim"],
+        ),
+        (Answer(pod="a/b", error="no profile"), ["a/b: the attempt fails", "no profile"]),
+        (
+            Answer(
+                pod="a/b", pre_filter_nodes=("n",), nodes={"n": NodeAnswer(total=0)}, best=("n",)
+            ),
+            ["fits on 1 of 1 Nodes", "Only these were looked at: n"],
+        ),
+    ],
+)
+def test_verdicts(answer: Answer, expected: list[str]) -> None:
+    text = text_of(answer)
+    for words in expected:
+        assert words in text
