@@ -12,7 +12,8 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from scheduler_svc.core.columns import NodeColumns, NodeView
+from scheduler_svc.core.changes import RowArray
+from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation, TotalArray
 from scheduler_svc.core.framework.interface import (
     MAX_NODE_SCORE,
@@ -41,6 +42,9 @@ class ClassEvaluation(Protocol):
     def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:
         """Bring the totals up to date."""
 
+    def shares_at(self, columns: NodeColumns, rows: RowArray) -> dict[str, Int64Array]:
+        """Give what each plugin adds to the totals of some rows; right after a refresh only."""
+
 
 def evaluation_of(prepared: PreparedClass) -> ClassEvaluation:
     """Give an evaluation of the kind that the class's plugins need."""
@@ -58,6 +62,7 @@ class ClusterEvaluation:
         "_local",
         "_normalized",
         "_scores",
+        "_shares",
         "_spec_position",
         "_usage_position",
         "prepared",
@@ -80,6 +85,7 @@ class ClusterEvaluation:
         ]
         highest = MAX_NODE_SCORE * sum(weight for _, _, weight in prepared.scores)
         self._dtype = np.min_scalar_type(INFEASIBLE - highest)
+        self._shares: dict[str, TotalArray] = {}
         self._spec_position = self._usage_position = -1
         self.totals: TotalArray = np.zeros(0, dtype=self._dtype)
 
@@ -87,6 +93,7 @@ class ClusterEvaluation:
     def size_bytes(self) -> int:
         """The memory its arrays take."""
         own = self.totals.nbytes + sum(share.size_bytes for share in self._normalized)
+        own += sum(share.nbytes for share in self._shares.values())
         return self._local.size_bytes + own
 
     def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:
@@ -98,6 +105,13 @@ class ClusterEvaluation:
         feasible = self._local.totals != INFEASIBLE
         known = feasible[: nodes.count]
         for plugin, state in self._filters:
+            if plugin.asks_candidates_only:
+                candidates: RowArray = np.flatnonzero(known)
+                view = NodeView(columns, candidates)
+                mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, view)
+                if mask is not None:
+                    known[candidates[~mask]] = False
+                continue
             mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, nodes)
             if mask is not None:
                 known &= mask
@@ -119,15 +133,26 @@ class ClusterEvaluation:
                 np.add(totals, share.shares, out=totals, casting="unsafe")
         totals += constant
 
+    def shares_at(self, columns: NodeColumns, rows: RowArray) -> dict[str, Int64Array]:
+        """Give what each plugin adds to the totals of some rows; right after a refresh only."""
+        shares = self._local.shares_at(columns, rows)
+        shares |= {share.plugin.name: share.at(rows) for share in self._normalized}
+        shares |= {name: share[rows].astype(np.int64) for name, share in self._shares.items()}
+        order = [plugin.name for plugin, _, _ in self.prepared.scores]
+        return {name: shares[name] for name in order if name in shares}
+
     def _add_scores(
         self, totals: TotalArray, nodes: NodeView, feasible: BoolArray, stopwatch: Stopwatch | None
     ) -> None:
+        self._shares.clear()
         for plugin, state, weight in self._scores:
             method = plugin.score_feasible
             scores = timed(stopwatch, "Score", plugin.name, method, state, nodes, feasible)
             if scores is not None:
                 # In the narrow type of the totals: a third of the cost of adding wide ones.
-                totals += np.multiply(scores, weight, dtype=self._dtype, casting="unsafe")
+                share = np.multiply(scores, weight, dtype=self._dtype, casting="unsafe")
+                self._shares[plugin.name] = share
+                totals += share
 
     def _score_normalized(self, columns: NodeColumns, stopwatch: Stopwatch | None) -> None:
         """Ask for the raw scores of the rows that changed, or of all."""

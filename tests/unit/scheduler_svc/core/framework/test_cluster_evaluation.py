@@ -162,6 +162,30 @@ def test_other_scores_are_added() -> None:
     assert totals(evaluation, cache) == {"a": 14 + 50 + 100, "b": 2 + 100 + 100}
 
 
+def test_the_shares_of_some_nodes_add_up_to_their_totals() -> None:
+    cache = nodes("a", "b", "c")
+    evaluation = evaluate(
+        cache,
+        filters=[named("F", Filtering)({"c": NO})],
+        scores=[
+            named("Fairness", Fairness)(),
+            named("S", Scoring)({"a": 7, "b": 1}),
+            named("Silent", Silent)(),
+            named("N", NormalizedScoring)({"a": 2, "b": 4}),
+            named("Same", NormalizedScoring)({"a": 3, "b": 3, "c": 3}),
+        ],
+        weights={"Fairness": 3, "S": 2},
+    )
+    given = evaluation.shares_at(cache.columns, cache.columns.rows_of(["b", "a"]))
+    assert {name: share.tolist() for name, share in given.items()} == {
+        "Fairness": [300, 300],
+        "S": [2, 14],
+        "N": [100, 50],
+        "Same": [100, 100],
+    }
+    assert list(given) == ["Fairness", "S", "N", "Same"]
+
+
 def test_normalized_scores_compare_the_nodes_that_remain() -> None:
     class NotC(Filtering):
         filter_scope = Scope.CLUSTER
