@@ -45,6 +45,7 @@ class Cache:
         self.assumed_count = 0
         self._pods: dict[str, CachedPod] = {}
         self._pods_by_row: dict[int, dict[str, CachedPod]] = {}
+        cluster.placed = self._pods_by_row
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods

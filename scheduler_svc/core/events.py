@@ -4,6 +4,7 @@ Objects come decoded and compact (`nodes.NodeInfo`, `pods.PodInfo`).
 """
 
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -48,6 +49,14 @@ class ObjectDeleted(msgspec.Struct, frozen=True, gc=False):
 
     kind: ObjectKind
     key: str
+
+
+class FeedUpdated(msgspec.Struct, frozen=True, gc=False):
+    """The feed of a profile's plugin has told something; `value` is the plugin's own."""
+
+    scheduler_name: str
+    plugin: str
+    value: Any
 
 
 class BindSucceeded(msgspec.Struct, frozen=True, gc=False):
@@ -113,5 +122,6 @@ Event = (
     | PodDeleted
     | ObjectUpserted
     | ObjectDeleted
+    | FeedUpdated
     | Outcome
 )

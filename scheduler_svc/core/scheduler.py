@@ -31,6 +31,7 @@ from scheduler_svc.core.events import (
     BindSucceeded,
     Event,
     EvictionFinished,
+    FeedUpdated,
     NodeDeleted,
     NodeUpserted,
     ObjectDeleted,
@@ -49,6 +50,7 @@ from scheduler_svc.core.framework.cluster_changes import (
     node_changes,
     object_change,
 )
+from scheduler_svc.core.framework.interface import FedPlugin
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.nodes import NodeInfo
@@ -161,6 +163,8 @@ class Scheduler:
                 return self._bindings.succeed(uid, now)
             case BindFailed():
                 return self._bindings.fail(event, now)
+            case FeedUpdated():
+                self._take_feed(event, now)
             case PreBindFinished():
                 return self._bindings.finish_pre_bind(event, now)
             case EvictionFinished():
@@ -179,6 +183,12 @@ class Scheduler:
 
     def _change_object(self, event: ObjectUpserted | ObjectDeleted, now: Now) -> list[Effect]:
         kind, store = event.kind, self.cluster.objects[event.kind]
+    def _take_feed(self, event: FeedUpdated, now: Now) -> None:
+        for plugin in self._profiles[event.scheduler_name].plugins:
+            if isinstance(plugin, FedPlugin) and plugin.name == event.plugin:
+                plugin.take_in(event.value)
+                self.queue.move_on_event(plugin.feed_event(), None, event.value, now)
+
         if isinstance(event, ObjectUpserted):
             old, new = store.upsert(event.object), event.object
         else:

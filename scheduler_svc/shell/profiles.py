@@ -128,6 +128,9 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
         case NodeResourcesFitArgs():
             result["strategy"] = _strategy(arguments.scoring_strategy)
             result["ignored_resources"] = frozenset(arguments.ignored_resources)
+        case RawArguments():
+            # Only the plugin, a user's, knows what they are.
+            result["arguments"] = arguments
             result["ignored_resource_groups"] = frozenset(arguments.ignored_resource_groups)
         case NodeResourcesBalancedAllocationArgs():
             result["resources"] = _weights(arguments.resources)

@@ -26,7 +26,7 @@ import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
-from scheduler_svc.core.framework.cluster_events import EventRegistration
+from scheduler_svc.core.framework.cluster_events import ClusterEvent, EventRegistration
 from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SUCCESS, Status
@@ -86,6 +86,18 @@ class PreEnqueuePlugin(Plugin, ABC):
     """Decides whether a Pod may enter the queue at all."""
 
     @abstractmethod
+class FedPlugin(Plugin, ABC):
+    """Decides by something that it is told from outside, by a feed that the shell runs."""
+
+    @abstractmethod
+    def take_in(self, value: Any) -> Status:
+        """Take in what the feed told; `projection` must show it. An error changes nothing else."""
+
+    @abstractmethod
+    def feed_event(self) -> ClusterEvent:
+        """Give the event of the feed having told something, of a kind of its own."""
+
+
     def pre_enqueue(self, pod: PodInfo) -> Status:
         """Give success, or a rejection with the reason the Pod waits for."""
 

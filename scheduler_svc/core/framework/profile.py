@@ -38,7 +38,7 @@ class Profile:
     """Plugins in evaluation order at each point; score plugins with their weights.
 
     `points` maps upstream's names of extension points to plugin instances; an instance
-    may stand at several points and must implement each. `plugin_names` are all of them.
+    may stand at several points and must implement each. `plugins` are all of them.
     """
 
     def __init__(
@@ -48,7 +48,8 @@ class Profile:
         weights: Mapping[str, int],
     ) -> None:
         self.scheduler_name = scheduler_name
-        self.plugin_names = frozenset(p.name for placed in points.values() for p in placed)
+        self.plugins = tuple(dict.fromkeys(p for placed in points.values() for p in placed))
+        self.plugin_names = frozenset(plugin.name for plugin in self.plugins)
         self.pre_enqueue = _typed(points, "preEnqueue", PreEnqueuePlugin)
         self.queue_sort = _typed(points, "queueSort", QueueSortPlugin)[0]
         self.pre_filter = _typed(points, "preFilter", PreFilterPlugin)

@@ -1,0 +1,281 @@
+"""The extension points around a decision: asked as the framework asks, safe when they fail."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from berthmaster.testing import cluster, node, pod
+from scheduler_svc.core.custom_plugins.adapt import adapt
+from scheduler_svc.core.custom_plugins.adapters import (
+    Adapter,
+    EventsAdapter,
+    PostBindAdapter,
+    PreEnqueueAdapter,
+    PreFilterAdapter,
+    QueueSortAdapter,
+    ReserveAdapter,
+)
+from scheduler_svc.core.custom_plugins.base import NodePlugin, Reject, Wait
+from scheduler_svc.core.custom_plugins.guard import PlainGuard
+from scheduler_svc.core.custom_plugins.views import Node, Pod
+from scheduler_svc.core.effects import RunPreBind
+from scheduler_svc.core.framework.cluster_events import (
+    ActionType,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    QueueingHint,
+)
+from scheduler_svc.core.framework.interface import PermitPlugin, PreBindPlugin, PreBindWork
+from scheduler_svc.core.status import SUCCESS, Code, Status
+from tests.builders import make_cluster
+
+NODES = [node("a"), node("b")]
+NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
+
+
+class Diary(NodePlugin[Any]):
+    """Stands at every point and notes what it is asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        super().__init__()
+        self.notes: list[str] = []
+        self.answers = dict.fromkeys(("enqueue", "pre_filter", "reserve", "permit"))
+        self.answers.update(zip(self.answers, answers, strict=False))
+
+    def pre_enqueue(self, pod: Pod) -> Any:
+        self.notes.append(f"enqueue {pod.name}")
+        return self.answers["enqueue"]
+
+    def pre_filter(self, pod: Pod) -> Any:
+        self.notes.append("pre-filter")
+        return self.answers["pre_filter"]
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return None
+
+    def reserve(self, pod: Pod, node_name: str) -> Any:
+        self.notes.append(f"reserve {pod.name} on {node_name}")
+        return self.answers["reserve"]
+
+    def unreserve(self, pod: Pod, node_name: str) -> None:
+        self.notes.append(f"unreserve {pod.name}")
+
+    def permit(self, pod: Pod, node_name: str) -> Any:
+        self.notes.append(f"permit {pod.name}")
+        return self.answers["permit"]
+
+    async def pre_bind(self, pod: Pod, node_name: str) -> None:
+        self.notes.append(f"pre-bind {pod.name}")
+
+    def post_bind(self, pod: Pod, node_name: str) -> None:
+        self.notes.append(f"post-bind {pod.name}")
+
+
+def test_points_are_asked_in_order() -> None:
+    diary = Diary()
+    outcome = cluster(nodes=NODES[:1], plugins=[diary]).schedule(pod("p"))
+    assert outcome.node == "a"
+    assert diary.notes == [
+        "enqueue p",
+        "pre-filter",
+        "reserve p on a",
+        "permit p",
+        "pre-bind p",
+        "post-bind p",
+    ]
+
+
+def test_a_pod_may_be_kept_out_of_the_queue() -> None:
+    diary = Diary("not before noon")
+    outcome = cluster(nodes=NODES, plugins=[diary]).schedule(pod("p"))
+    assert (outcome.node, diary.notes) == ("", ["enqueue p"])
+
+
+def test_pre_filter_may_reject_or_name_the_nodes() -> None:
+    assert cluster(nodes=NODES, plugins=[Diary(None, frozenset({"b"}))]).schedule(pod()).node == "b"
+    assert cluster(nodes=NODES, plugins=[Diary(None, {"a"})]).schedule(pod()).node == "a"
+    rejected = cluster(nodes=NODES, plugins=[Diary(None, "closed")]).schedule(pod())
+    assert rejected.message == "0/2 nodes are available: closed."
+
+
+def test_a_reservation_that_fails_is_given_back() -> None:
+    diary = Diary(None, None, "out of licences")
+    outcome = cluster(nodes=NODES[:1], plugins=[diary]).schedule(pod("p"))
+    assert outcome.message == "0/1 nodes are available: 1 out of licences."
+    assert diary.notes[-2:] == ["reserve p on a", "unreserve p"]
+
+
+def test_a_pod_may_be_held_back_until_it_is_too_late() -> None:
+    diary = Diary(None, None, None, Wait(30))
+    world = cluster(nodes=NODES[:1], plugins=[diary])
+    assert world.schedule(pod("p")).node == ""
+    assert diary.notes[-1] == "permit p"
+    world.wait(31)
+    assert diary.notes[-1] == "unreserve p"
+
+
+def test_permit_may_reject() -> None:
+    diary = Diary(None, None, None, Reject("not today"))
+    outcome = cluster(nodes=NODES[:1], plugins=[diary]).schedule(pod("p"))
+    assert outcome.message == "0/1 nodes are available: 1 not today."
+
+
+def test_outside_work_says_whether_it_can_be_undone() -> None:
+    class Undoing(Diary):
+        async def undo_pre_bind(self, pod: Pod, node_name: str) -> None:
+            return None
+
+    for plugin, has_undo in ((Diary(), False), (Undoing(), True)):
+        outcome = cluster(nodes=NODES[:1], plugins=[plugin]).schedule(pod("p"))
+        [work] = [effect for effect in outcome.effects if isinstance(effect, RunPreBind)]
+        assert work.payload.has_undo is has_undo
+
+
+class Failing(NodePlugin[Any]):
+    """Raises wherever it is asked."""
+
+    def pre_enqueue(self, pod: Pod) -> str | None:
+        raise ValueError("enqueue")
+
+    def sort_key(self, pod: Pod, timestamp_seconds: float) -> tuple[float, ...]:
+        raise ValueError("sort")
+
+    def pre_filter(self, pod: Pod) -> str | Reject | frozenset[str] | None:
+        raise ValueError("pre-filter")
+
+    def reserve(self, pod: Pod, node_name: str) -> str | Reject | None:
+        raise ValueError("reserve")
+
+    def permit(self, pod: Pod, node_name: str) -> str | Reject | Wait | None:
+        raise ValueError("permit")
+
+    def post_bind(self, pod: Pod, node_name: str) -> None:
+        raise ValueError("post-bind")
+
+    def on_feed(self, value: Any) -> None:
+        raise ValueError("feed")
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        return [EventRegistration(NODE_ADD, self.hint), EventRegistration(NODE_ADD)]  # type: ignore[arg-type]
+
+    def hint(self, pod: Pod, old: Any, new: Any) -> QueueingHint:
+        raise ValueError("hint")
+
+
+def failed(point: str, text: str) -> Status:
+    return Status(Code.ERROR, (f'plugin "Failing" failed in {point}: ValueError: {text}',))
+
+
+def test_failures_are_errors_that_name_the_plugin() -> None:
+    adapter, nothing = adapt(Failing(), PlainGuard()), make_cluster([])
+    assert isinstance(adapter, PreEnqueueAdapter)
+    assert adapter.pre_enqueue(pod()) == failed("pre_enqueue", "enqueue")
+    assert isinstance(adapter, PreFilterAdapter)
+    assert adapter.pre_filter(pod(), nothing).status == failed("pre_filter", "pre-filter")
+    assert isinstance(adapter, ReserveAdapter)
+    assert adapter.reserve(pod(), "a", nothing) == failed("reserve", "reserve")
+    assert isinstance(adapter, PermitPlugin)
+    assert adapter.permit(pod(), "a") == (failed("permit", "permit"), 0.0)
+    assert adapter.take_in(7) == failed("on_feed", "feed")
+    assert isinstance(adapter, PostBindAdapter)
+    adapter.post_bind(pod(), "a")
+    adapter.unreserve(pod(), "a", nothing)
+
+
+def test_pods_are_sorted_all_the_same() -> None:
+    adapter = adapt(Failing(), PlainGuard())
+    assert isinstance(adapter, QueueSortAdapter)
+    assert adapter.sort_key(pod(spec={"priority": 5}), 12.5) == (-5, 12.5)
+
+    class Nonsense(Failing):
+        def sort_key(self, pod: Pod, timestamp_seconds: float) -> Any:
+            return "first"
+
+    sorting = adapt(Nonsense(), PlainGuard())
+    assert isinstance(sorting, QueueSortAdapter)
+    assert sorting.sort_key(pod(), 1.0) == (0, 1.0)
+
+
+def test_a_plugin_may_sort() -> None:
+    class Latest(Failing):
+        def sort_key(self, pod: Pod, timestamp_seconds: float) -> tuple[float, ...]:
+            return (-timestamp_seconds,)
+
+    sorting = adapt(Latest(), PlainGuard())
+    assert isinstance(sorting, QueueSortAdapter)
+    assert sorting.sort_key(pod(), 3.0) == (-3.0,)
+
+
+def hints(adapter: Adapter) -> list[EventRegistration]:
+    assert isinstance(adapter, EventsAdapter)
+    return list(adapter.events_to_register())
+
+
+def test_a_hint_that_fails_brings_the_pod_back() -> None:
+    failing, without, feed = hints(adapt(Failing(), PlainGuard()))
+    assert failing.hint is not None
+    assert failing.hint(pod(), None, NODES[0]) is QueueingHint.QUEUE
+    assert without.hint is None
+    assert feed.event == ClusterEvent("Feed/Failing", ActionType.UPDATE)
+
+
+@pytest.mark.parametrize("answer", [QueueingHint.SKIP, QueueingHint.QUEUE, "nonsense"])
+def test_hints_see_pods_as_plugins_do(answer: Any) -> None:
+    seen: list[Any] = []
+
+    class Hinting(Failing):
+        def hint(self, pod: Pod, old: Any, new: Any) -> QueueingHint:
+            seen.extend([pod.name, old.name, new])
+            result: QueueingHint = answer
+            return result
+
+    registration = hints(adapt(Hinting(), PlainGuard()))[0]
+    assert registration.hint is not None
+    expected = QueueingHint.QUEUE if answer == "nonsense" else answer
+    assert registration.hint(pod("p"), pod("gone"), None) is expected
+    assert seen == ["p", "gone", None]
+
+
+class Denylist(NodePlugin[Any]):
+    """Rejects the Nodes that its feed names."""
+
+    denied: frozenset[str] = frozenset()
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return "node(s) were denied" if node.name in self.denied else None
+
+    async def feed(self) -> AsyncIterator[frozenset[str]]:
+        yield frozenset()
+
+    def on_feed(self, value: Any) -> None:
+        self.denied = value
+
+
+def test_a_feed_changes_verdicts_and_calls_waiting_pods() -> None:
+    world = cluster(nodes=NODES[:1], plugins=[Denylist()])
+    world.feed("Denylist", frozenset({"a"}))
+    outcome = world.schedule(pod("p"))
+    assert outcome.message == "0/1 nodes are available: 1 node(s) were denied."
+    world.feed("SomebodyElse", frozenset())
+    world.wait(2)
+    assert world.schedule(pod("q")).node == ""
+    world.feed("Denylist", frozenset())
+    world.wait(10)
+    bound = world.schedule(pod("r"))
+    assert bound.node == "a"
+    assert {e.pod.name for e in bound.effects if hasattr(e, "decision_id")} == {"p", "q", "r"}
+
+
+def test_outside_work_has_its_own_time() -> None:
+    class Slow(Diary):
+        pre_bind_timeout_seconds = 7.5
+
+    adapter = adapt(Slow(), PlainGuard())
+    assert isinstance(adapter, PreBindPlugin)
+    work = adapter.pre_bind(pod(), "a", make_cluster([]))
+    assert isinstance(work, PreBindWork)
+    assert work.timeout_seconds == 7.5
+    assert adapter.take_in.__name__ == "take_in"
+    assert SUCCESS.code is Code.SUCCESS

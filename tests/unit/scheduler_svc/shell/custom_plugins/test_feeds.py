@@ -1,0 +1,62 @@
+"""Feeds of users' plugins run beside the scheduler, and again when they stop."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from berthmaster.plugin import Node, NodePlugin, Pod, Reject
+from scheduler_svc.core.custom_plugins.adapt import adapt
+from scheduler_svc.core.custom_plugins.guard import PlainGuard
+from scheduler_svc.core.events import Event, FeedUpdated
+from scheduler_svc.shell.custom_plugins import feeds as feeds_module
+from scheduler_svc.shell.custom_plugins.feeds import feeds_of, run_feeds
+from tests.builders import make_profile
+
+
+class Fed(NodePlugin[Any]):
+    """Is told numbers; its feed ends, then fails, then goes on."""
+
+    run_count = 0
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return None
+
+    async def feed(self) -> AsyncIterator[int]:
+        self.run_count += 1
+        yield self.run_count
+        if self.run_count == 2:
+            raise OSError("gone away")
+        if self.run_count == 3:
+            await asyncio.Event().wait()
+
+    def on_feed(self, value: int) -> None:
+        """Not asked here."""
+
+
+class Unfed(NodePlugin[Any]):
+    """Has no feed."""
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return None
+
+
+async def test_what_feeds_tell_become_events(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(feeds_module, "FIRST_DELAY_SECONDS", 0.01)
+    adapters = [adapt(plugin, PlainGuard()) for plugin in (Fed(), Unfed())]
+    profile = make_profile({"preFilter": adapters, "filter": adapters})
+    events: asyncio.Queue[Event] = asyncio.Queue()
+    found = feeds_of([profile])
+    assert [feed.adapter.name for feed in found] == ["Fed"]
+    running = asyncio.create_task(run_feeds(found, events.put_nowait))
+    async with asyncio.timeout(10):
+        told = [await events.get() for _ in range(3)]
+    running.cancel()
+    await asyncio.wait([running])
+    name = profile.scheduler_name
+    assert told == [FeedUpdated(name, "Fed", number) for number in (1, 2, 3)]
+    problems = [getattr(r, "problem", r.__dict__) for r in caplog.records]
+    assert len(problems) == 2

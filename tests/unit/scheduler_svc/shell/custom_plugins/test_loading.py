@@ -1,0 +1,212 @@
+"""Users' plugins are found, or it is said what is wrong with each."""
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from berthmaster.plugin import Args, Node, NodePlugin, Pod, Reject
+from scheduler_svc.core.custom_plugins.adapters import Adapter
+from scheduler_svc.core.framework.interface import FilterPlugin, PreFilterPlugin
+from scheduler_svc.core.registry import IN_TREE
+from scheduler_svc.shell.config import ConfigurationError, load_configuration
+from scheduler_svc.shell.custom_plugins import PluginLoadError, load_custom_plugins
+from scheduler_svc.shell.profiles import make_profiles
+
+MODULE = __name__
+
+
+class DenyArgs(Args, frozen=True):
+    """Arguments, one of them needed."""
+
+    nodes: list[str]
+    is_strict: bool = False
+
+
+class Deny(NodePlugin[DenyArgs]):
+    """Rejects the Nodes of its arguments."""
+
+    args_type = DenyArgs
+    pod_annotations = frozenset({"example.com/team"})
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return "denied" if node.name in self.args.nodes else None
+
+
+class NodeName(NodePlugin[Any]):
+    """Has the name of one of kube-scheduler's."""
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return None
+
+
+class SameName(Deny):
+    """Has the name of another."""
+
+    name = "Deny"
+
+
+class Idle(NodePlugin[Any]):
+    """Does nothing."""
+
+
+class Curious(NodeName):
+    """Reads what there is not."""
+
+    name = "Curious"
+    pod_fields = frozenset({"mood"})
+
+
+class WrongArgs(NodeName):
+    """Has arguments that are none."""
+
+    name = "WrongArgs"
+    args_type: ClassVar[Any] = dict
+
+
+class Broken(Deny):
+    """Cannot be made."""
+
+    name = "Broken"
+
+    def __init__(self, args: DenyArgs | None = None) -> None:
+        raise OSError("no licence")
+
+
+def load(*names: str) -> Any:
+    return load_custom_plugins([f"{MODULE}:{name}" for name in names], installed=())
+
+
+CONFIGURATION = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: berthmaster
+  plugins:
+    multiPoint:
+      enabled: [{name: NAME}]
+  pluginConfig:
+  - name: NAME
+    args: ARGS
+"""
+
+
+def configured(name: str, arguments: str) -> Adapter:
+    plugins = load(name)
+    text = CONFIGURATION.replace("NAME", name).replace("ARGS", arguments)
+    configuration = load_configuration(text, path="scheduler.yaml", known_plugins=plugins.known)
+    profiles = make_profiles(configuration, {**IN_TREE, **plugins.factories()}).profiles
+    [adapter] = [p for p in profiles[0].plugins if p.name == name]
+    assert isinstance(adapter, Adapter)
+    assert isinstance(adapter, FilterPlugin)
+    assert adapter in profiles[0].filter
+    assert isinstance(adapter, PreFilterPlugin)
+    assert adapter in profiles[0].pre_filter
+    return adapter
+
+
+def test_a_plugin_is_configured_like_any_other() -> None:
+    adapter = configured("Deny", "{nodes: [a, b], isStrict: true}")
+    assert adapter.plugin.args == DenyArgs(nodes=["a", "b"], is_strict=True)
+    assert load("Deny").annotations == {"example.com/team"}
+    assert load("Deny").known["Deny"] == {"filter"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("{nodes: a}", "args.nodes"),
+        ("{nodes: [a], colour: red}", "args.colour"),
+        ("{}", "nodes"),
+    ],
+)
+def test_bad_arguments_are_mistakes_of_the_file(arguments: str, said: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        configured("Deny", arguments)
+    assert "scheduler.yaml" in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_arguments_that_are_needed_have_to_be_given() -> None:
+    factory = load("Deny").factories()["Deny"]
+    with pytest.raises(
+        PluginLoadError, match=r"plugin Deny needs arguments in pluginConfig: .*nodes"
+    ):
+        factory()
+
+
+def test_a_constructor_that_fails_names_its_plugin() -> None:
+    with pytest.raises(PluginLoadError, match="plugin Broken cannot be made: OSError: no licence"):
+        configured("Broken", "{nodes: []}")
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("nonsense", "write package.module:Class or path/to/file.py:Class"),
+        (":X", "write package.module:Class"),
+        ("no_such_module_at_all:X", "ModuleNotFoundError: No module named 'no_such_module_at_all'"),
+        ("no/such/file.py:X", "there is no file no/such/file.py"),
+        (f"{MODULE}:Missing", f"{MODULE} has no Missing; it has Deny, "),
+        ("json:Missing", "json has no Missing; it has no plugin"),
+        ("json:loads", "is no subclass of NodePlugin or VectorPlugin of berthmaster.plugin"),
+        (f"{MODULE}:NodePlugin", "NodePlugin is a base for plugins, not one"),
+        (f"{MODULE}:Idle", "Idle defines no method of a plugin, such as filter or score"),
+        (f"{MODULE}:Curious", "pod_fields names mood; it may name annotations, labels, name, "),
+        (f"{MODULE}:WrongArgs", "args_type is no subclass of berthmaster.plugin.Args"),
+        (f"{MODULE}:NodeName", "NodeName is one of kube-scheduler's own plugins"),
+    ],
+)
+def test_what_cannot_be_loaded(flag: str, said: str) -> None:
+    with pytest.raises(PluginLoadError) as caught:
+        load_custom_plugins([flag], installed=())
+    assert f"--plugin {flag}: " in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(PluginLoadError) as caught:
+        load("Idle", "Deny", "SameName", "Curious")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 3
+    assert "another plugin is called Deny, too" in str(caught.value)
+
+
+def test_the_same_plugin_may_be_named_twice() -> None:
+    assert list(load("Deny", "Deny").classes) == ["Deny"]
+
+
+def test_installed_packages_bring_plugins() -> None:
+    entry_point = EntryPoint("any", f"{MODULE}:Deny", "berthmaster.plugins")
+    assert load_custom_plugins(installed=[entry_point]).classes == {"Deny": Deny}
+
+
+def test_an_installed_plugin_that_cannot_be_imported() -> None:
+    entry_point = EntryPoint("any", "no_such_module_at_all:X", "berthmaster.plugins")
+    with pytest.raises(PluginLoadError, match=r"^entry point no_such_module_at_all:X: "):
+        load_custom_plugins(installed=[entry_point])
+
+
+def test_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "my_filters.py"
+    path.write_text(
+        "from berthmaster.plugin import NodePlugin\n"
+        "class Never(NodePlugin):\n"
+        "    def filter(self, pod, node):\n"
+        "        return 'never'\n"
+    )
+    monkeypatch.delitem(sys.modules, "my_filters", raising=False)
+    assert list(load_custom_plugins([f"{path}:Never"], installed=()).classes) == ["Never"]
+    monkeypatch.delitem(sys.modules, "my_filters")
+
+
+def test_without_plugins() -> None:
+    none = load_custom_plugins(installed=())
+    assert (none.classes, none.known, none.annotations, none.factories()) == (
+        {},
+        {},
+        frozenset(),
+        {},
+    )
