@@ -4,6 +4,7 @@ Source: pkg/scheduler/schedule_one.go (`scheduleOnePod`, `schedulingCycle`), v1.
 Differences: every Node is judged, and results outlive the cycle (`framework.evaluation`).
 """
 
+from collections.abc import Callable
 from zlib import crc32
 
 import numpy as np
@@ -40,11 +41,15 @@ from scheduler_svc.core.status import Code, Status
 
 MAX_PERMIT_SECONDS = 15 * 60
 
+# Told of a Pod, its class and the row that was chosen, before anything has changed by it.
+Witness = Callable[[PodInfo, ClassEvaluation, int], None]
+
 
 class SchedulingCycle:
     """Decides Pods of one profile.
 
-    `seed` settles ties; `instance` makes decision ids unique among schedulers.
+    `seed` settles ties; `instance` makes decision ids unique among schedulers. `witness` sees
+    each choice of a Node.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class SchedulingCycle:
         self._failures = failures
         self._seed = seed
         self._instance = instance
+        self.witness: Witness | None = None
         self._decision_count = 0
         self.classes = ClassCache(profile, cache.cluster)
 
@@ -92,6 +98,8 @@ class SchedulingCycle:
         row = self._choose(evaluation, pod, respected)
         if row is None:
             return self._fit_nowhere(queued, evaluation.prepared, respected, now)
+        if self.witness is not None:
+            self.witness(pod, evaluation, row)
         return self._assume(queued, row, now)
 
     def _choose(

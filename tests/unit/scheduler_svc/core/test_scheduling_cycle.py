@@ -15,12 +15,14 @@ from scheduler_svc.core.effects import (
     RecordEvent,
     ReportAttempt,
 )
+from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation
 from scheduler_svc.core.framework.interface import Plugin, PreFilterResult, State
 from scheduler_svc.core.framework.post_filter import (
     FailedAttempt,
     PostFilterPlugin,
     PostFilterResult,
 )
+from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.status import SUCCESS, Code, Status
@@ -62,6 +64,20 @@ def rejectors(scheduler: Scheduler) -> tuple[set[str], set[str]]:
 
 def test_the_best_node_is_bound() -> None:
     assert bound_to(decide(scoring(n1=3, n2=7, n3=5), make_pod_info())) == "n2"
+
+
+def test_a_witness_sees_the_choice_before_anything_has_changed_by_it() -> None:
+    seen: list[tuple[str, str, list[int], bool]] = []
+
+    def witness(pod: PodInfo, evaluation: ClassEvaluation, row: int) -> None:
+        columns = scheduler.columns
+        totals = evaluation.totals[columns.rows_of(["n1", "n2"])].tolist()
+        seen.append((pod.key, columns.names[row], totals, pod.uid in scheduler.cache))
+
+    points: Points = {"score": [named("S", Scoring)({"n1": 3, "n2": 7})]}
+    scheduler = stage(points, nodes=("n1", "n2"), witness=witness)
+    decide(scheduler, make_pod_info("a"))
+    assert seen == [("default/a", "n2", [3, 7], False)]
 
 
 def test_a_binding_says_who_decided_what_and_when() -> None:
