@@ -48,6 +48,14 @@ class RunPreBind(msgspec.Struct, frozen=True, gc=False):
     payload: Any
 
 
+class RunCleanup(msgspec.Struct, frozen=True, gc=False):
+    """Do a plugin's outside work that nobody waits for; its outcome shows in the objects."""
+
+    pod: PodReference
+    plugin: str
+    payload: Any
+
+
 class PatchPodCondition(msgspec.Struct, frozen=True, gc=False):
     """Set PodScheduled=False with a reason and a message.
 
@@ -153,6 +161,7 @@ class ReportPreemption(msgspec.Struct, frozen=True, gc=False):
 Effect = (
     BindPod
     | RunPreBind
+    | RunCleanup
     | PatchPodCondition
     | PatchNomination
     | EvictPods

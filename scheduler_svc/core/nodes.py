@@ -20,6 +20,7 @@ class NodeInfo(msgspec.Struct, frozen=True, gc=False):
     unschedulable: bool = False
     allocatable: tuple[tuple[str, int], ...] = ()
     images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
 
     @classmethod
     def from_node(cls, node: Node) -> "NodeInfo":
@@ -37,4 +38,5 @@ class NodeInfo(msgspec.Struct, frozen=True, gc=False):
             unschedulable=node.spec.unschedulable,
             allocatable=tuple(amounts),
             images=node.status.images or (),
+            declared_features=node.status.declared_features,
         )

@@ -121,6 +121,12 @@ class ResourceRequirements(ApiStruct, frozen=True):
     requests: ResourceList | None = None
 
 
+class ContainerRestartRule(ApiStruct, frozen=True):
+    """What happens when a container ends in some way: `action`."""
+
+    action: str = ""
+
+
 class Container(ApiStruct, frozen=True):
     """A container; `restart_policy` Always makes an init container a sidecar."""
 
@@ -129,6 +135,7 @@ class Container(ApiStruct, frozen=True):
     resources: ResourceRequirements | None = None
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str | None = None
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
 
 
 class PodSchedulingGate(ApiStruct, frozen=True):
@@ -232,6 +239,7 @@ class NodeStatus(ApiStruct, frozen=True):
 
     allocatable: ResourceList | None = None
     images: tuple[ContainerImage, ...] | None = None
+    declared_features: tuple[str, ...] = ()
 
 
 class Node(ApiStruct, frozen=True):

@@ -29,7 +29,12 @@ from scheduler_svc.core.objects import (
     PodSpec,
     Toleration,
 )
-from scheduler_svc.core.resources import Requests, pod_requests
+from scheduler_svc.core.resources import (
+    ContainerRequests,
+    Requests,
+    extended_requests,
+    pod_requests,
+)
 from scheduler_svc.core.volume_objects import Volume
 
 Labels = tuple[tuple[str, str], ...]
@@ -46,6 +51,8 @@ class PodShape(msgspec.Struct, frozen=True, eq=False, weakref=True):
     `requests` follow the specification alone (`resources.pod_requests`);
     `container_requests` leave Pod-level requests out. `images` lists init and regular
     containers' images and image volumes, normalized, in order and with repetitions.
+    `required_features` are those the kubelet must have; `extended_requests` is what each init
+    and regular container requests, for Pods that request extended resources.
     """
 
     scheduler_name: str
@@ -61,6 +68,8 @@ class PodShape(msgspec.Struct, frozen=True, eq=False, weakref=True):
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     may_preempt: bool = True
     affinity_rules: AffinityRules | None = None
+    required_features: tuple[str, ...] = ()
+    extended_requests: tuple[ContainerRequests, ...] = ()
 
 
 class PodClaim(msgspec.Struct, frozen=True, gc=False):
@@ -104,6 +113,7 @@ class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     start_time: str | None = None
     volumes: tuple[Volume, ...] = ()
     claims: tuple[PodClaim, ...] = ()
+    annotations: Labels = ()
 
     @property
     def key(self) -> str:
@@ -113,7 +123,6 @@ class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def priority(self) -> int:
         """The priority that admission resolved; 0 without one."""
-    annotations: Labels = ()
         return self.shape.priority
 
     @property
@@ -125,6 +134,7 @@ class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
 class PodInterner:
     """Turns decoded Pods into `PodInfo`s that share what they have in common.
 
+    Annotations are kept only if they are named, and the Pods are `AnnotatedPod`s.
     Shapes and label sets are held weakly or in bounded tables, so that kinds of Pods
     that are gone cost nothing. Cost: about 5 µs for a known shape.
     """
@@ -135,7 +145,6 @@ class PodInterner:
         self._labels: dict[Labels, Labels] = {}
         self._owners: dict[OwnerReference, OwnerReference] = {}
         self._encode = msgspec.msgpack.Encoder().encode
-    Annotations are kept only if they are named, and the Pods are `AnnotatedPod`s.
 
     def intern(self, pod: Pod) -> PodInfo:
         """Give the compact record of `pod`. Raises `InputError` for an unreadable quantity."""
@@ -164,6 +173,7 @@ class PodInterner:
             start_time=status.start_time,
             volumes=tuple(volume for volume in spec.volumes if volume.is_tied),
             claims=_claims(pod) if spec.resource_claims else (),
+            annotations=self._annotations(pod) if self._kept_annotations else (),
         )
 
     def _shape(self, pod: Pod) -> PodShape:
@@ -173,7 +183,6 @@ class PodInterner:
             (
                 spec.scheduler_name,
                 spec.priority,
-            annotations=self._annotations(pod) if self._kept_annotations else (),
                 spec.node_selector,
                 spec.affinity,
                 spec.tolerations,
@@ -183,6 +192,8 @@ class PodInterner:
                 spec.resources,
                 spec.topology_spread_constraints,
                 spec.preemption_policy,
+                spec.host_network,
+                spec.host_users,
                 image_volumes,
             )
         )
@@ -199,6 +210,13 @@ class PodInterner:
             self._labels.clear()
         return self._labels.setdefault(pairs, pairs)
 
+    def _annotations(self, pod: Pod) -> Labels:
+        if not isinstance(pod, AnnotatedPod):
+            return ()
+        given = pod.metadata.annotations or {}
+        kept = {key: given[key] for key in sorted(self._kept_annotations) if key in given}
+        return self._intern_labels(kept)
+
     def _intern_owner(self, references: tuple[OwnerReference, ...]) -> OwnerReference | None:
         for reference in references:
             if reference.controller:
@@ -210,13 +228,6 @@ class PodInterner:
 
 def _shape_of(pod: Pod) -> PodShape:
     spec = pod.spec
-    def _annotations(self, pod: Pod) -> Labels:
-        if not isinstance(pod, AnnotatedPod):
-            return ()
-        given = pod.metadata.annotations or {}
-        kept = {key: given[key] for key in sorted(self._kept_annotations) if key in given}
-        return self._intern_labels(kept)
-
     requests = pod_requests(pod)
     return PodShape(
         scheduler_name=spec.scheduler_name,
@@ -232,6 +243,8 @@ def _shape_of(pod: Pod) -> PodShape:
         topology_spread_constraints=spec.topology_spread_constraints,
         may_preempt=spec.preemption_policy != "Never",
         affinity_rules=affinity_rules(spec.affinity),
+        required_features=required_features(spec),
+        extended_requests=extended_requests(spec),
     )
 
 

@@ -57,6 +57,22 @@ class Requests(msgspec.Struct, frozen=True, gc=False):
     nonzero_memory_bytes: int = 0
 
 
+class ContainerRequests(msgspec.Struct, frozen=True, gc=False):
+    """What one container requests in whole units, by name; `is_short_lived`: it ends first."""
+
+    name: str
+    is_short_lived: bool
+    amounts: tuple[tuple[str, int], ...]
+
+    def amount(self, resource: str) -> int:
+        """Give how much of a resource it requests, 0 for none."""
+        return dict(self.amounts).get(resource, 0)
+
+    def position(self, resource: str) -> int:
+        """Give the place of a requested resource among all its requests."""
+        return [name for name, _ in self.amounts].index(resource)
+
+
 def is_extended(name: str) -> bool:
     """Whether `name` is an extended resource, such as nvidia.com/gpu."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
@@ -102,6 +118,23 @@ def pod_requests(pod: Pod, *, with_status: bool = False, with_pod_level: bool = 
         nonzero_milli_cpu=milli_value(nonzero.get(CPU, 0)),
         nonzero_memory_bytes=unit_value(nonzero.get(MEMORY, 0)),
     )
+
+
+def extended_requests(spec: PodSpec) -> tuple[ContainerRequests, ...]:
+    """Give what init and regular containers request, if any of it is no resource of Kubernetes'.
+
+    These are the resources that a DeviceClass may stand for: extended ones, and those of the
+    domain `deviceclass.resource.kubernetes.io`.
+    """
+    found = []
+    for number, container in enumerate((*spec.init_containers, *spec.containers)):
+        is_init = number < len(spec.init_containers)
+        nano = _nano_amounts(container.resources.requests if container.resources else None)
+        amounts = tuple((name, unit_value(nano[name])) for name in sorted(nano))
+        is_short_lived = is_init and container.restart_policy != "Always"
+        found.append(ContainerRequests(container.name, is_short_lived, amounts))
+    is_concerned = any("/" in name for container in found for name, _ in container.amounts)
+    return tuple(found) if is_concerned else ()
 
 
 def _pod_level_requests(pod: Pod, status: PodStatus) -> NanoAmounts:

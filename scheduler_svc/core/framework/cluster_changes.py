@@ -21,6 +21,10 @@ NODE_DELETE = ClusterEvent(EventResource.NODE, ActionType.DELETE)
 EVENT_RESOURCES: Final = MappingProxyType(
     {
         ObjectKind.NAMESPACE: EventResource.NAMESPACE,
+        ObjectKind.SERVICE: EventResource.SERVICE,
+        ObjectKind.REPLICATION_CONTROLLER: EventResource.REPLICATION_CONTROLLER,
+        ObjectKind.REPLICA_SET: EventResource.REPLICA_SET,
+        ObjectKind.STATEFUL_SET: EventResource.STATEFUL_SET,
         ObjectKind.PERSISTENT_VOLUME: EventResource.PERSISTENT_VOLUME,
         ObjectKind.PERSISTENT_VOLUME_CLAIM: EventResource.PERSISTENT_VOLUME_CLAIM,
         ObjectKind.STORAGE_CLASS: EventResource.STORAGE_CLASS,
@@ -45,6 +49,8 @@ def node_changes(old: NodeInfo, new: NodeInfo) -> list[ClusterEvent]:
         actions.append(ActionType.UPDATE_NODE_LABEL)
     if old.taints != new.taints or old.unschedulable != new.unschedulable:
         actions.append(ActionType.UPDATE_NODE_TAINT)
+    if old.declared_features != new.declared_features:
+        actions.append(ActionType.UPDATE_NODE_DECLARED_FEATURE)
     return [ClusterEvent(EventResource.NODE, action) for action in actions]
 
 
@@ -59,6 +65,8 @@ def pod_changes(old: PodInfo, new: PodInfo, resource: EventResource) -> Sequence
         actions.append(ActionType.UPDATE_POD_TOLERATION)
     if old.scheduling_gates and not new.scheduling_gates:
         actions.append(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+    if old.claims != new.claims:
+        actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     return [ClusterEvent(resource, action) for action in actions or [ActionType.UPDATE]]
 
 

@@ -23,6 +23,7 @@ class EventResource(StrEnum):
 
     `ASSIGNED_POD` and `UNSCHEDULABLE_POD` only occur in events that happened; plugins
     register `POD`, which covers both. A plugin may use a kind of its own as plain text.
+    Upstream has no events of Services and controllers.
     """
 
     POD = "Pod"
@@ -39,6 +40,10 @@ class EventResource(StrEnum):
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    SERVICE = "Service"
+    REPLICATION_CONTROLLER = "ReplicationController"
+    REPLICA_SET = "apps/ReplicaSet"
+    STATEFUL_SET = "apps/StatefulSet"
     POD_GROUP = "scheduling.k8s.io/PodGroup"
     NAMESPACE = "Namespace"
     WILDCARD = "*"

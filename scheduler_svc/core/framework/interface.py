@@ -54,6 +54,10 @@ class Plugin:
     name: ClassVar[str]
     pod_fields: ClassVar[frozenset[str]] = frozenset()
 
+    def attach(self, cluster: Cluster) -> None:
+        """Learn, once, the cluster that PreEnqueue and hints may look things up in."""
+        del cluster
+
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
         """Give what the plugin reads of the Pod and the cluster beyond shape, fields and Nodes.
 
@@ -82,10 +86,6 @@ class EnqueueExtensions(Plugin, ABC):
         """Give the events and their hints; none means that no event ever helps."""
 
 
-class PreEnqueuePlugin(Plugin, ABC):
-    """Decides whether a Pod may enter the queue at all."""
-
-    @abstractmethod
 class FedPlugin(Plugin, ABC):
     """Decides by something that it is told from outside, by a feed that the shell runs."""
 
@@ -98,6 +98,10 @@ class FedPlugin(Plugin, ABC):
         """Give the event of the feed having told something, of a kind of its own."""
 
 
+class PreEnqueuePlugin(Plugin, ABC):
+    """Decides whether a Pod may enter the queue at all."""
+
+    @abstractmethod
     def pre_enqueue(self, pod: PodInfo) -> Status:
         """Give success, or a rejection with the reason the Pod waits for."""
 
@@ -142,9 +146,14 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 class FilterPlugin(Plugin, ABC):
-    """Says on which Nodes the Pod may run."""
+    """Says on which Nodes the Pod may run.
+
+    One of scope CLUSTER that `asks_candidates_only` is asked about Nodes that have passed the
+    filters before it: for those whose questions cost much, or may fail.
+    """
 
     filter_scope: ClassVar[Scope]
+    asks_candidates_only: ClassVar[bool] = False
 
     @abstractmethod
     def filter(self, state: State, nodes: NodeView) -> BoolArray | None:
@@ -191,7 +200,13 @@ class NormalizedScorePlugin(ScorePlugin, ABC):
 
 
 class ClusterScorePlugin(Plugin, ABC):
-    """Ranks the feasible Nodes by what is on any of them; asked at every use of a class."""
+    """Ranks the feasible Nodes by what is on any of them; asked at every use of a class.
+
+    Upstream's one without a PreScore gives every Node a 0 where ours skips
+    (`scores_zero_when_skipped`), which shows only where each plugin's share is asked for.
+    """
+
+    scores_zero_when_skipped: ClassVar[bool] = False
 
     @abstractmethod
     def score_feasible(

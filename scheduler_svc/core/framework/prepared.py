@@ -8,7 +8,7 @@ a cycle with the feasible Nodes.
 from typing import Final
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.framework.interface import State
+from scheduler_svc.core.framework.interface import ClusterScorePlugin, State
 from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
@@ -42,6 +42,8 @@ def prepare(
         if state is not _SKIPPED:
             weight = profile.weights[score_plugin.name]
             prepared.scores.append((score_plugin, state, weight))
+        elif isinstance(score_plugin, ClusterScorePlugin) and score_plugin.scores_zero_when_skipped:
+            prepared.zero_scores.append(score_plugin.name)
     return prepared
 
 

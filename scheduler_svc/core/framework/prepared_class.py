@@ -18,7 +18,7 @@ class PreparedClass:
 
     `rejection` is set when PreFilter turned the class away. `node_names` are the only Nodes
     possible, None for all; `node_names_status` is what all others get, and `restricting`
-    names the plugins that left them out.
+    names the plugins that left them out. `zero_scores` names those that give every Node a 0.
     """
 
     __slots__ = (
@@ -30,12 +30,14 @@ class PreparedClass:
         "rejection",
         "restricting",
         "scores",
+        "zero_scores",
     )
 
     def __init__(self, pod: PodInfo) -> None:
         self.pod = pod
         self.filters: list[tuple[FilterPlugin, State]] = []
         self.scores: list[tuple[ScorePlugin | ClusterScorePlugin, State, int]] = []
+        self.zero_scores: list[str] = []
         self.node_names: frozenset[str] | None = None
         self.node_names_status: Status | None = None
         self.restricting: tuple[str, ...] = ()

@@ -74,6 +74,11 @@ class Profile:
             if type(plugin).projection is not Plugin.projection
         )
 
+    def attach(self, cluster: Cluster) -> None:
+        """Tell the plugins that hold Pods back or give hints which cluster they speak of."""
+        for plugin in dict.fromkeys((*self.pre_enqueue, *self.pre_filter, *self.filter)):
+            plugin.attach(cluster)
+
     def registrations(self) -> dict[str, Sequence[EventRegistration]]:
         """Give, by plugin, the events that may undo its rejections; an unnamed one wants all."""
         rejecting = (

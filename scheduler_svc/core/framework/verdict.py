@@ -79,6 +79,8 @@ def score(
             scores = plugin.normalize(scores, int(scores.min()), int(scores.max()))
         shares[plugin.name] = scores * weight
         totals += scores * weight
+    for name in prepared.zero_scores:
+        shares[name] = np.zeros(len(rows), dtype=np.int64)
     return shares, totals
 
 
@@ -118,6 +120,7 @@ def explain_attempt(
     seed: int = 0,
 ) -> ExplainedAttempt:
     """Make an attempt that leaves everything as it is; every Node is judged from scratch."""
+    cache.cluster.wall_seconds = now.wall_seconds
     prepared = prepare(profile, pod, cache.cluster)
     verdict = judge(prepared, cache.columns, respected_pods(pod, cache, nominator))
     failure = prepared.failure()

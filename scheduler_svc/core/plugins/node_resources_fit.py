@@ -3,7 +3,7 @@
 Source: pkg/scheduler/framework/plugins/noderesources/fit.go, v1.36.3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
 
 import msgspec
@@ -11,6 +11,8 @@ import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import Float64Array, Int64Array, NodeView
+from scheduler_svc.core.device_objects import DeviceClass
+from scheduler_svc.core.devices.extended_resources import CLASS_PREFIX
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -44,12 +46,17 @@ TOO_MANY_PODS = "Too many pods"
 
 
 class FitState(msgspec.Struct, frozen=True):
-    """What a class needs: names and rows of A resources, amounts `(A, 1)`; Pods first."""
+    """What a class needs: names and rows of A resources, amounts `(A, 1)`; Pods first.
+
+    `delegated` are positions of extended resources that a DeviceClass stands for: a Node that
+    offers none of them may have devices, which DynamicResources looks after.
+    """
 
     names: tuple[str, ...]
     rows: list[int] | slice
     amounts: Int64Array
     float_amounts: Float64Array
+    delegated: tuple[int, ...] = ()
 
 
 class NodeResourcesFit(
@@ -75,6 +82,18 @@ class NodeResourcesFit(
         self._strategy = strategy or LeastAllocated()
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_resource_groups
+        self._cluster: Cluster | None = None
+
+    def attach(self, cluster: Cluster) -> None:
+        """Learn the cluster that the hints look up device classes in."""
+        self._cluster = cluster
+
+    def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
+        """Give the resources that device classes stand for."""
+        scalars = pod.shape.requests.scalars
+        if not scalars:
+            return None
+        return tuple(name for name, _ in scalars if cluster.devices.class_of_resource(name))
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """List what the Pod needs; resources with a request of 0 are no need."""
@@ -82,7 +101,13 @@ class NodeResourcesFit(
         names = tuple(name for name, _ in needs)
         amounts = np.array([[amount] for _, amount in needs], dtype=np.int64)
         rows = selection([cluster.columns.resource_row(name) for name in names])
-        return PreFilterResult(state=FitState(names, rows, amounts, amounts.astype(np.float64)))
+        delegated = tuple(
+            position
+            for position, name in enumerate(names)
+            if cluster.devices.class_of_resource(name) is not None
+        )
+        floats = amounts.astype(np.float64)
+        return PreFilterResult(state=FitState(names, rows, amounts, floats, delegated))
 
     def _needs(self, requests: Requests) -> list[tuple[str, int]]:
         amounts = [
@@ -104,6 +129,8 @@ class NodeResourcesFit(
             has_room = nodes.room[state.rows] >= state.float_amounts
         else:
             has_room = nodes.free[state.rows] >= state.amounts
+        for position in state.delegated:
+            has_room[position] |= nodes.allocatable[state.rows][position] == 0
         # A few rows: cheaper one by one than as a reduction.
         fits: BoolArray = has_room[0]
         for row in has_room[1:]:
@@ -112,8 +139,11 @@ class NodeResourcesFit(
 
     def rejections(self, state: FitState, nodes: NodeView) -> Sequence[Rejection]:
         """Name all needs that a Node cannot meet; unresolvable if it never could."""
+        offered = nodes.allocatable[state.rows]
         short = nodes.free[state.rows] < state.amounts
-        never = (nodes.allocatable[state.rows] < state.amounts)[1:].any(axis=0)
+        for position in state.delegated:
+            short[position] &= offered[position] > 0
+        never = (short & (offered < state.amounts))[1:].any(axis=0)
         reasons = [TOO_MANY_PODS, *(f"Insufficient {name}" for name in state.names[1:])]
         patterns = np.unique(short, axis=1).T
         result = []
@@ -141,9 +171,11 @@ class NodeResourcesFit(
         """Look again when room is made that the Pod needs."""
         pod = ClusterEvent(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
         node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
+        device_class = ClusterEvent(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE)
         return [
             EventRegistration(pod, self._room_was_made),
             EventRegistration(node, self._node_has_room),
+            EventRegistration(device_class, self._class_stands_for),
         ]
 
     def _room_was_made(self, pod: PodInfo, old: PodInfo, new: PodInfo | None) -> QueueingHint:
@@ -163,10 +195,30 @@ class NodeResourcesFit(
     def _node_has_room(self, pod: PodInfo, old: NodeInfo | None, new: NodeInfo) -> QueueingHint:
         offered = dict(new.allocatable)
         needs = [(PODS, 1), *self._needs(pod.shape.requests)]
-        if any(amount > offered.get(name, 0) for name, amount in needs):
+        delegated = {name for name, _ in needs if self._is_delegated(name, offered)}
+        if any(amount > offered.get(name, 0) for name, amount in needs if name not in delegated):
             return QueueingHint.SKIP
         if old is None:
             return QueueingHint.QUEUE
         before = dict(old.allocatable)
         increased = any(offered.get(name, 0) > before.get(name, 0) for name, _ in needs)
-        return QueueingHint.QUEUE if increased else QueueingHint.SKIP
+        return QueueingHint.QUEUE if increased or delegated else QueueingHint.SKIP
+
+    def _is_delegated(self, name: str, offered: Mapping[str, int]) -> bool:
+        if self._cluster is None or offered.get(name):
+            return False
+        return self._cluster.devices.class_of_resource(name) is not None
+
+    def _class_stands_for(
+        self, pod: PodInfo, old: DeviceClass | None, new: DeviceClass
+    ) -> QueueingHint:
+        """Whether a class comes to stand for a resource that the Pod needs."""
+        explicit = new.spec.extended_resource_name
+        if old is None:
+            names = {explicit, f"{CLASS_PREFIX}{new.metadata.name}"}
+        elif old.spec.extended_resource_name == explicit:
+            return QueueingHint.SKIP
+        else:
+            names = {explicit}
+        needed = any(name in names for name, _ in pod.shape.requests.scalars)
+        return QueueingHint.QUEUE if needed else QueueingHint.SKIP

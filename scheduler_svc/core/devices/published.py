@@ -1,0 +1,77 @@
+"""Slices as drivers publish them, made ready for allocation: amounts parsed, traits shared."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from scheduler_svc.core.device_objects import (
+    CapacityPolicy,
+    Device,
+    ResourceSlice,
+    ResourceSliceSpec,
+)
+from scheduler_svc.core.devices.selectors import Selectors
+from scheduler_svc.core.quantity import parse_quantity
+
+PoolId = tuple[str, str]  # driver, pool
+DeviceId = tuple[str, str, str]  # driver, pool, device
+# (counter set, counter, nano-units)
+Consumption = tuple[tuple[str, str, int], ...]
+
+_PREVENTING: Final = frozenset({"NoSchedule", "NoExecute"})
+
+
+class Capacity:
+    """An amount in nano-units and its text, and how requests may consume it."""
+
+    __slots__ = ("amount", "policy", "text")
+
+    def __init__(self, text: str, policy: CapacityPolicy | None) -> None:
+        self.amount = parse_quantity(text)
+        self.text = text
+        self.policy = policy
+
+
+class PublishedDevice:
+    """A device, by `id`, of the slice with `spec`. `taints` are those that keep requests away."""
+
+    __slots__ = ("capacity", "consumption", "device", "id", "is_shared", "spec", "taints", "traits")
+
+    def __init__(self, spec: ResourceSliceSpec, device: Device, selectors: Selectors) -> None:
+        self.id: DeviceId = (spec.driver, spec.pool.name, device.name)
+        self.spec, self.device = spec, device
+        self.traits = selectors.traits(spec.driver, device)
+        self.taints = tuple(taint for taint in device.taints if taint.effect in _PREVENTING)
+        self.is_shared = device.allow_multiple_allocations
+        self.consumption: Consumption = tuple(
+            (taken.counter_set, name, parse_quantity(counter.value))
+            for taken in device.consumes_counters
+            for name, counter in taken.counters.items()
+        )
+        self.capacity = {
+            name: Capacity(str(known.value), known.request_policy)
+            for name, known in device.capacity.items()
+        }
+
+
+class PublishedSlice:
+    """A slice and its devices. Raises `InputError` for an amount that is none."""
+
+    __slots__ = ("devices", "name", "pool_id", "slice", "spec")
+
+    def __init__(self, published: ResourceSlice, selectors: Selectors) -> None:
+        self.slice = published
+        self.spec = spec = published.spec
+        self.name = published.metadata.name
+        self.pool_id: PoolId = (spec.driver, spec.pool.name)
+        self.devices = tuple(PublishedDevice(spec, d, selectors) for d in spec.devices)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it concerns one Node alone; counters concern every Node that has devices."""
+        return bool(self.spec.node_name) and not self.spec.shared_counters
+
+    def counters(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """Give the sets of shared counters, in nano-units."""
+        for counter_set in self.spec.shared_counters:
+            values = counter_set.counters.items()
+            yield counter_set.name, {name: parse_quantity(c.value) for name, c in values}
