@@ -69,6 +69,7 @@ def _read_options(flags: dict[str, Any]) -> AgentOptions:
             port=flags["secure_port"],
             certificate_file=flags["tls_cert_file"],
             key_file=flags["tls_private_key_file"],
+            makes_certificate_apart=True,
         ),
         authorize=flags["authorization"] == "rbac",
         observation=read_observation_options(flags),

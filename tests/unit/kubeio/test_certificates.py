@@ -58,11 +58,22 @@ def test_self_signed_names_and_time() -> None:
     assert b"PRIVATE KEY" in pem
 
 
-def test_self_signed_is_served() -> None:
-    made = ServingCertificate(None, None, names=("host",))
+@pytest.mark.parametrize("makes_apart", [False, True])
+def test_self_signed_is_served(makes_apart: bool) -> None:
+    made = ServingCertificate(None, None, names=("host",), makes_apart=makes_apart)
     certificate = x509.load_der_x509_certificate(handshake(made.context))
     assert certificate.subject.rfc4514_string() == "CN=host"
     assert not made.reload_if_changed()
+
+
+def test_a_certificate_that_cannot_be_made_apart_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "/does/not/exist")
+    with pytest.raises(CertificateError) as caught:
+        ServingCertificate(None, None, names=("host",), makes_apart=True)
+    assert str(caught.value) == (
+        "cannot make a self-signed certificate: [Errno 2] No such file or directory: "
+        "'/does/not/exist'; give one with --tls-cert-file"
+    )
 
 
 def test_files_are_served_and_read_again(tmp_path: Path) -> None:
