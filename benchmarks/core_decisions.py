@@ -118,7 +118,7 @@ def run_core(
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-    stopwatch = _Stopwatch(scheduler, workload.in_flight_count)
+    stopwatch = DecisionStopwatch(scheduler, workload.in_flight_count)
     stopwatch.schedule(known)
     stopwatch.schedule(new)
     scheduler.validate()
@@ -154,7 +154,7 @@ class _Arrivals:
         return self._interner.intern(decoded)
 
 
-class _Stopwatch:
+class DecisionStopwatch:
     """Takes Pods through the scheduler and notes what each call costs, in microseconds."""
 
     def __init__(self, scheduler: Scheduler, in_flight_count: int) -> None:

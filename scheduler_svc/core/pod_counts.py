@@ -62,8 +62,9 @@ class Tally:
         """Count `count` more, or fewer, on the Node of `row`."""
         self.counts[row] += count
         self.total += count
-        sign, encoded = (1, 2 * row) if count > 0 else (-1, 2 * row + 1)
-        for _ in range(sign * count):
+        encoded = 2 * row if count > 0 else 2 * row + 1
+        self.log.append(encoded)
+        for _ in range(1, abs(count)):
             self.log.append(encoded)
 
     def add_unread(self, rows: Mapping[int, int]) -> None:

@@ -32,6 +32,7 @@ class FilterState:
         "_cluster",
         "_excluding",
         "_excluding_terms",
+        "_has_demands",
         "_is_idle",
         "_match",
         "_meets_itself",
@@ -45,6 +46,7 @@ class FilterState:
         self._own = own
         self._match = match
         self._cluster = cluster
+        self._has_demands = own is not None and own.are_required
         self._meets_itself = own is not None and own.meets_itself(pod)
         self._affinity: list[DomainPresence] = []
         excluding: list[CountedTerm] = []
@@ -111,7 +113,7 @@ class FilterState:
         ]
 
     def _note_idleness(self) -> None:
-        self._is_idle = not (self._own is not None and self._own.are_required) and not (
+        self._is_idle = not self._has_demands and not (
             self._excluding is not None and bool(self._excluding.refresh().any())
         )
 
@@ -136,7 +138,7 @@ class ScoreState:
         if self._totals is None:
             return None
         raw = self._totals.refresh()[rows]
-        among = raw if feasible.all() else raw[feasible]
+        among = raw if feasible.all() else raw.compress(feasible)
         lowest, highest = float(among.min()), float(among.max())
         if lowest == highest:
             is_skipped = lowest == 0 and not self._totals.is_anything_counted()
