@@ -74,4 +74,12 @@ OBSERVATION_OPTIONS: Final[tuple[click.Option, ...]] = (
         help="Write an Event about what differs between the kubelet and its sources, once it "
         "lasts. Needs create on events.",
     ),
+    GroupedOption(
+        ("--write-events-after",),
+        group=EVIDENCE,
+        type=Duration(),
+        default="1m0s",
+        show_default=True,
+        help="How long a difference lasts before an Event is written.",
+    ),
 )

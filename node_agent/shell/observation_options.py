@@ -58,6 +58,8 @@ class ObservationOptions(msgspec.Struct, frozen=True, kw_only=True):
         Whether Events are read, for image pulls and causes: ``list`` on ``events``.
     write_events
         Whether Events are written about what differs: ``create`` on ``events``.
+    write_events_after_seconds
+        How long a difference lasts before that.
     finished_limit
         Journeys kept of Pods that are gone.
     """
@@ -68,6 +70,7 @@ class ObservationOptions(msgspec.Struct, frozen=True, kw_only=True):
     pod_logs_path: str = ""
     read_events: bool = False
     write_events: bool = False
+    write_events_after_seconds: float = 60.0
     finished_limit: int = FINISHED_LIMIT
 
     def check(self) -> None:
@@ -95,6 +98,7 @@ class ObservationOptions(msgspec.Struct, frozen=True, kw_only=True):
             "podLogsPath": self.pod_logs_path,
             "readEvents": self.read_events,
             "writeEvents": self.write_events,
+            "writeEventsAfter": format_duration(self.write_events_after_seconds),
         }
 
 
@@ -132,4 +136,5 @@ def read_observation_options(
         pod_logs_path=flags["pod_logs_path"],
         read_events=flags["read_events"],
         write_events=flags["write_events"],
+        write_events_after_seconds=flags["write_events_after"],
     )

@@ -125,8 +125,10 @@ class Journeys:
         """Take in the Events about a Pod."""
         journey = self.journey(uid)
         if journey is not None:
-            journey.are_events_read = MarkKind.STARTED_KUBELET in journey.marks
-            if journey.observe_events(events):
+            has_changed = journey.observe_events(events)
+            has_started = MarkKind.STARTED_KUBELET in journey.marks
+            journey.are_events_read = has_started and journey.pull_nanoseconds is not None
+            if has_changed:
                 self._schedule(journey, now)
 
     def next_deadline(self) -> float | None:

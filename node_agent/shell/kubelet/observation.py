@@ -12,7 +12,7 @@ from prometheus_client import Metric
 
 from kubeio.client import KubeClient
 from node_agent.core.clock import Now
-from node_agent.core.divergence.divergences import Divergences
+from node_agent.core.divergence.divergences import DivergenceLimits, Divergences
 from node_agent.core.journey.journeys import Journeys
 from node_agent.core.observer import PodObserver
 from node_agent.core.operations import Source
@@ -65,7 +65,8 @@ class Observation:
     ) -> None:
         self._metrics = JourneyMetrics()
         self.journeys = Journeys(self._metrics, finished_limit=options.finished_limit)
-        self.divergences = Divergences(sources)
+        limits = DivergenceLimits(tell_after=options.write_events_after_seconds)
+        self.divergences = Divergences(sources, limits)
         self._events = PodEvents(api) if options.read_events else None
         self._writer = DivergenceEvents(api, node_name) if options.write_events else None
         directories = None

@@ -6,6 +6,7 @@ second until the kubelet shows it, since the kubelet forgets when it saw a Pod o
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -36,6 +37,10 @@ CONFIGURATION_SECONDS: Final = 300.0
 EVENT_LISTS_PER_TICK: Final = 4
 EVENTS_AGAIN_SECONDS: Final = 60.0
 """Between two lists of one stuck Pod's Events, and after a list that failed."""
+STARTED_LISTS: Final = 3
+STARTED_AGAIN_SECONDS: Final = 3.0
+"""So often, and so far apart, the Events of a Pod that has started are listed: those about its
+images may come a moment later. All is over before its figures settle."""
 _MANIFEST_PERIODS: Final = 1.5
 _EVENTS_TELL: Final = frozenset((Cause.VOLUMES_OR_SANDBOX, Cause.IMAGE_PULL_OR_CREATION))
 
@@ -78,7 +83,7 @@ class KubeletPoller:
         self._read_now = read_now
         self._interval_seconds = interval_seconds
         self._due = {"pods": 0.0, "metrics": 0.0, "configz": 0.0, "events": 0.0}
-        self._events_read_at: dict[str, float] = {}
+        self._event_lists: dict[str, deque[float]] = {}
         self.kubelet: KubeletClient | None = None
         self.endpoints = Endpoints()
         self.metrics = KubeletMetrics()
@@ -188,26 +193,40 @@ class KubeletPoller:
             if events is None:
                 self._due["events"] = now.monotonic_seconds + EVENTS_AGAIN_SECONDS
                 return
-            self._events_read_at[identity.uid] = now.monotonic_seconds
+            lists = self._event_lists.setdefault(identity.uid, deque(maxlen=STARTED_LISTS))
+            lists.append(now.monotonic_seconds)
             self._journeys.events_read(identity.uid, events, self._read_now())
             self._divergences.events_read(identity.uid, [event.reason for event in events])
 
     def _wanting_events(self, now: Now) -> list[Journey]:
         causes = self._divergences.causes()
         live = {journey.identity.uid: journey for journey in self._journeys.live()}
-        for uid in self._events_read_at.keys() - live.keys():
-            del self._events_read_at[uid]
+        for uid in self._event_lists.keys() - live.keys():
+            del self._event_lists[uid]
         wanting = []
         for uid, journey in live.items():
             if journey.identity.source != Source.API or journey.are_events_read:
                 continue
-            read_at = self._events_read_at.get(uid, float("-inf"))
+            started = journey.marks.get(MarkKind.STARTED_WATCH) if journey.is_measured else None
             is_stuck = uid in causes and causes[uid].diagnosis.cause in _EVENTS_TELL
-            is_old = now.monotonic_seconds - read_at >= EVENTS_AGAIN_SECONDS
-            has_started = MarkKind.STARTED_KUBELET in journey.marks and journey.is_measured
-            if has_started or (is_stuck and is_old):
+            if started is not None:
+                is_due = self._are_started_events_due(uid, started, now)
+            else:
+                is_due = is_stuck and self._event_age(uid, now) >= EVENTS_AGAIN_SECONDS
+            if is_due:
                 wanting.append(journey)
         return wanting
+
+    def _are_started_events_due(self, uid: str, started_nanoseconds: int, now: Now) -> bool:
+        """Whether a Pod that has started is to have its Events listed, for the images."""
+        since = now.monotonic_seconds - (now.wall_nanoseconds - started_nanoseconds) / NANOSECONDS
+        lists = [at for at in self._event_lists.get(uid, ()) if at >= since]
+        return len(lists) < STARTED_LISTS and self._event_age(uid, now) >= STARTED_AGAIN_SECONDS
+
+    def _event_age(self, uid: str, now: Now) -> float:
+        """Give for how many seconds a Pod's Events have not been listed; without end if never."""
+        lists = self._event_lists.get(uid)
+        return now.monotonic_seconds - lists[-1] if lists else float("inf")
 
     async def _write_events(self) -> None:
         writer = self._readers.event_writer

@@ -22,6 +22,7 @@ FLAGS: dict[str, Any] = {
     "pod_logs_path": "",
     "read_events": False,
     "write_events": False,
+    "write_events_after": 60.0,
 }
 
 
@@ -89,5 +90,6 @@ def test_what_can_be_used(tmp_path: Path) -> None:
         "podLogsPath": str(tmp_path),
         "readEvents": False,
         "writeEvents": False,
+        "writeEventsAfter": "1m0s",
     }
     assert ObservationOptions().configz()["kubeletURL"] == ""

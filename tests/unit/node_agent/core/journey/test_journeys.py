@@ -119,6 +119,9 @@ def test_what_is_read_too_early_is_read_again() -> None:
     (journey,) = journeys.live()
     assert not journey.are_files_read
     assert not journey.are_events_read
+    journeys.pod_operation(UPDATE, Source.API, stages.running(), at(6))
+    journeys.events_read(stages.UID, [], at(6))
+    assert not journey.are_events_read
 
 
 def test_what_is_told_of_a_pod_that_is_gone() -> None:

@@ -280,6 +280,18 @@ async def test_events_are_listed_once_a_pod_has_started() -> None:
         assert made.shown("berthmaster_pod_event_reads_total", result="read") == 1
 
 
+async def test_events_that_come_late_are_listed_again_a_few_times() -> None:
+    async with bench(read_events=True) as made:
+        made.add(stages.bound(), 2)
+        made.update(stages.running(), 5.5)
+        for second in range(6, 30):
+            await made.tick(second)
+        assert len(made.api.lists) == 3
+        # At 6, 9 and 12 seconds: before its figures settle, ten seconds after it has started.
+        skipped = "berthmaster_pod_journeys_skipped_total"
+        assert made.shown(skipped, reason="pulls_unknown") == 1
+
+
 async def test_events_of_a_stuck_pod_tell_its_cause() -> None:
     async with bench(read_events=True) as made:
         made.api.events = [{"reason": "FailedMount", "message": "m"}]
@@ -296,7 +308,7 @@ async def test_events_of_a_stuck_pod_tell_its_cause() -> None:
         for observer in made.observation.observers:
             observer.pod_operation(Operation.REMOVE, Source.API, pod, at(13))
         await made.tick(14)
-        assert made.observation.poller._events_read_at == {}
+        assert made.observation.poller._event_lists == {}
 
 
 async def test_events_that_may_not_be_read_are_not_asked_for_again_at_once() -> None:
@@ -325,6 +337,15 @@ async def test_a_lasting_difference_is_written_once_and_only_where_asked_for() -
             assert event["eventTime"] == "2026-06-01T12:01:10.000000Z"
             assert event["note"] == "The kubelet has not seen it. So for 63 s."
             assert made.shown("berthmaster_divergence_events_total", result="written") == 1
+
+
+async def test_how_long_it_lasts_before_that_is_said_by_a_flag() -> None:
+    async with bench(write_events=True, write_events_after_seconds=3.0) as made:
+        made.add(stages.bound(), 2)
+        for second in range(2, 12):
+            await made.tick(second)
+        (event,) = made.api.written
+        assert event["note"] == "The kubelet has not seen it. So for 3 s."
 
 
 async def test_a_write_that_fails_is_counted() -> None:
