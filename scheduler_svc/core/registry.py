@@ -21,6 +21,7 @@ from scheduler_svc.core.plugins.node_resources_balanced_allocation import (
 from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.plugins.node_unschedulable import NodeUnschedulable
 from scheduler_svc.core.plugins.node_volume_limits import NodeVolumeLimits
+from scheduler_svc.core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.plugins.scheduling_gates import SchedulingGates
 from scheduler_svc.core.plugins.taint_toleration import TaintToleration
@@ -48,6 +49,7 @@ IN_TREE: Final[Mapping[str, Factory]] = MappingProxyType(
         NodeVolumeLimits.name: NodeVolumeLimits,
         VolumeBinding.name: VolumeBinding,
         VolumeZone.name: VolumeZone,
+        PodTopologySpread.name: PodTopologySpread,
         InterPodAffinity.name: InterPodAffinity,
         NodeResourcesBalancedAllocation.name: NodeResourcesBalancedAllocation,
         ImageLocality.name: ImageLocality,

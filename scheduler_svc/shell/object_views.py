@@ -19,6 +19,12 @@ from scheduler_svc.core.storage_objects import (
     StorageClass,
     VolumeAttachment,
 )
+from scheduler_svc.core.workload_objects import (
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+)
 from scheduler_svc.shell.view import View
 
 
@@ -39,11 +45,37 @@ _VOLUMES: Final = frozenset(
 )
 _STORAGE: Final = "storage.k8s.io"
 
+_SPREADING: Final = frozenset({"PodTopologySpread"})
+
 WATCHED_KINDS: Final = (
     WatchedKind(
         ObjectKind.NAMESPACE,
         ResourcePath("", "v1", "namespaces"),
         Namespace,
+    ),
+    WatchedKind(
+        ObjectKind.SERVICE,
+        ResourcePath("", "v1", "services"),
+        Service,
+        _SPREADING,
+    ),
+    WatchedKind(
+        ObjectKind.REPLICATION_CONTROLLER,
+        ResourcePath("", "v1", "replicationcontrollers"),
+        ReplicationController,
+        _SPREADING,
+    ),
+    WatchedKind(
+        ObjectKind.REPLICA_SET,
+        ResourcePath("apps", "v1", "replicasets"),
+        ReplicaSet,
+        _SPREADING,
+    ),
+    WatchedKind(
+        ObjectKind.STATEFUL_SET,
+        ResourcePath("apps", "v1", "statefulsets"),
+        StatefulSet,
+        _SPREADING,
     ),
     WatchedKind(
         ObjectKind.POD_DISRUPTION_BUDGET,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
 from scheduler_svc.core.framework.interface import Plugin, PreFilterPlugin, PreScorePlugin
 from scheduler_svc.core.framework.profile import Profile as CoreProfile
 from scheduler_svc.core.framework.resource_scoring import (
@@ -33,6 +34,7 @@ from scheduler_svc.shell.config.arguments import (
     NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
+    PodTopologySpreadArgs,
     ResourceSpec,
     VolumeBindingArgs,
 )
@@ -136,6 +138,9 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
             result["resources"] = _weights(arguments.resources)
         case NodeAffinityArgs():
             result["added_affinity"] = arguments.added_affinity
+        case PodTopologySpreadArgs():
+            result["default_constraints"] = _default_constraints(arguments)
+            result["upstream_quirks"] = arguments.upstream_quirks is not False
         case InterPodAffinityArgs():
             result["hard_pod_affinity_weight"] = arguments.hard_pod_affinity_weight
             result["ignore_preferred_terms_of_existing_pods"] = (
@@ -150,6 +155,24 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
         case _:
             return _NO_ARGUMENTS
     return result
+
+
+def _default_constraints(
+    arguments: PodTopologySpreadArgs,
+) -> tuple[TopologySpreadConstraint, ...] | None:
+    if arguments.defaulting_type == "System":
+        return None
+    return tuple(
+        TopologySpreadConstraint(
+            max_skew=constraint.max_skew,
+            topology_key=constraint.topology_key,
+            when_unsatisfiable=constraint.when_unsatisfiable,
+            min_domains=constraint.min_domains,
+            node_affinity_policy=constraint.node_affinity_policy,
+            node_taints_policy=constraint.node_taints_policy,
+        )
+        for constraint in arguments.default_constraints
+    )
 
 
 def _strategy(arguments: StrategyArguments) -> ScoringStrategy:

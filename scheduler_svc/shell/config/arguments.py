@@ -145,11 +145,13 @@ class PodTopologySpreadArgs(ArgumentsStruct, frozen=True):
     """Arguments of PodTopologySpread.
 
     `defaulting_type` System: constraints over hostname and zone that Kubernetes sets;
-    List: those of `default_constraints`, possibly none.
+    List: those of `default_constraints`, possibly none. `upstream_quirks` as in
+    `InterPodAffinityArgs`.
     """
 
     default_constraints: tuple[DefaultConstraint, ...] = ()
     defaulting_type: str = "System"
+    upstream_quirks: bool | None = None
 
 
 class VolumeBindingArgs(ArgumentsStruct, frozen=True):

@@ -1,0 +1,134 @@
+"""The plugin at its extension points: when it is skipped, what makes classes, what calls Pods."""
+
+import pytest
+
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.framework.cluster_changes import object_change
+from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
+from scheduler_svc.core.objects import ObjectMeta
+from scheduler_svc.core.plugins.pod_topology_spread import PodTopologySpread
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.status import Code
+from scheduler_svc.core.workload_objects import LabelsSpec, Service
+from tests.builders import make_cache, make_pod_info
+from tests.unit.scheduler_svc.core.plugins.asking import EVENTS, is_queued, registered
+from tests.unit.scheduler_svc.core.plugins.pod_topology_spread.spreading import (
+    WEB,
+    hard,
+    node,
+    open_nodes,
+    scores,
+    soft,
+    verdicts,
+    web_pods,
+)
+
+NODES = [node("a1", "a"), node("b1", "b")]
+WEB_POD = make_pod_info(labels=WEB)
+POD_UPDATE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE)
+
+
+def service(selector: dict[str, str] | None = None, *, namespace: str = "default") -> Service:
+    return Service(ObjectMeta(name="s", namespace=namespace), LabelsSpec(selector))
+
+
+def served() -> Cluster:
+    cluster = make_cache(NODES, web_pods("a1")).cluster
+    cluster.objects[ObjectKind.SERVICE].upsert(service(WEB))
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("pod", "filters", "scores_nodes"),
+    [
+        (WEB_POD, False, False),
+        (make_pod_info(labels=WEB, spread=[hard()]), True, False),
+        (make_pod_info(labels=WEB, spread=[soft()]), False, True),
+        (make_pod_info(labels=WEB, spread=[soft(), hard()]), True, True),
+    ],
+)
+def test_it_is_skipped_without_constraints(pod: PodInfo, filters: bool, scores_nodes: bool) -> None:
+    cluster, plugin = make_cache(NODES).cluster, PodTopologySpread()
+    assert (verdicts(plugin, pod, cluster) is not None) is filters
+    assert (scores(plugin, pod, cluster) is not None) is scores_nodes
+    assert (plugin.projection(pod, cluster) is not None) is (filters or scores_nodes)
+    if not filters:
+        assert plugin.pre_filter(pod, cluster).status.code is Code.SKIP
+
+
+def test_defaults_of_the_system_only_score() -> None:
+    cluster, plugin = served(), PodTopologySpread()
+    assert verdicts(plugin, WEB_POD, cluster) is None
+    found = scores(plugin, WEB_POD, cluster)
+    assert found is not None
+    assert found["b1"] > found["a1"]
+    own = make_pod_info(labels=WEB, spread=[hard()])
+    assert scores(plugin, own, cluster) is None
+
+
+def test_defaults_of_the_profile_may_filter() -> None:
+    cluster = served()
+    assert open_nodes(PodTopologySpread((hard(selector=None),)), WEB_POD, cluster) == "b1"
+    assert verdicts(PodTopologySpread(()), WEB_POD, cluster) is None
+    assert scores(PodTopologySpread(()), WEB_POD, cluster) is None
+
+
+def test_pods_are_of_one_class_if_their_rules_are_the_same() -> None:
+    cluster, plugin = make_cache(NODES).cluster, PodTopologySpread()
+
+    def projected(**labels: str) -> object:
+        return plugin.projection(make_pod_info(labels=labels, spread=[hard()]), cluster)
+
+    assert projected(app="web", index="1") is projected(app="web", index="2")
+    assert projected(app="web") != projected(app="db")
+
+
+def test_it_hears_of_pods_and_nodes() -> None:
+    everything_about_pods = {name for name in EVENTS if name.startswith("Pod")}
+    expected = everything_about_pods | {"Node add", "Node delete", "Node label", "Node taint"}
+    assert registered(PodTopologySpread()) == expected
+    for kind in (
+        ObjectKind.SERVICE,
+        ObjectKind.REPLICATION_CONTROLLER,
+        ObjectKind.REPLICA_SET,
+        ObjectKind.STATEFUL_SET,
+    ):
+        event = object_change(kind, None, service())
+        assert event is not None
+        assert not any(r.event.matches(event) for r in PodTopologySpread().events_to_register())
+        hard_defaults = PodTopologySpread((hard(),)).events_to_register()
+        assert any(r.event.matches(event) for r in hard_defaults)
+
+
+@pytest.mark.parametrize(
+    ("pod", "old", "new", "expected"),
+    [
+        (WEB_POD, None, service(WEB), True),
+        (WEB_POD, service(WEB), None, True),
+        (WEB_POD, service(WEB), service({"app": "db"}), True),
+        (WEB_POD, service(WEB), service(WEB), False),
+        (WEB_POD, None, service(WEB, namespace="elsewhere"), False),
+        (make_pod_info(labels=WEB, spread=[hard()]), None, service(WEB), False),
+    ],
+)
+def test_what_selects_the_pod_may_change(
+    pod: PodInfo, old: Service | None, new: Service | None, expected: bool
+) -> None:
+    event = object_change(ObjectKind.SERVICE, old, new)
+    assert event is not None
+    assert is_queued(PodTopologySpread((hard(),)), event, pod, old, new) is expected
+
+
+def test_a_pod_that_nothing_is_to_be_spread_of_any_more_is_called() -> None:
+    cluster, plugin = served(), PodTopologySpread((hard(selector=None),))
+    assert open_nodes(plugin, WEB_POD, cluster) == "b1"
+    (unrelated,) = web_pods("a1", namespace="elsewhere")
+    bare = node("bare")
+    assert not is_queued(plugin, EVENTS["Pod add"], WEB_POD, None, unrelated)
+    assert not is_queued(plugin, EVENTS["Node add"], WEB_POD, None, bare)
+    assert not is_queued(plugin, POD_UPDATE, WEB_POD, WEB_POD, WEB_POD)
+    cluster.objects[ObjectKind.SERVICE].delete("default/s")
+    assert is_queued(plugin, EVENTS["Pod add"], WEB_POD, None, unrelated)
+    assert is_queued(plugin, EVENTS["Node add"], WEB_POD, None, bare)
+    assert is_queued(plugin, POD_UPDATE, WEB_POD, WEB_POD, WEB_POD)
