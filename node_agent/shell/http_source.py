@@ -13,7 +13,6 @@ from typing import Final
 
 import aiohttp
 from multidict import CIMultiDict
-from yarl import URL
 
 from kubeio.logs import fields, verbosity_level
 from node_agent.core.clock import Now
@@ -22,7 +21,7 @@ from node_agent.core.operations import Source
 from node_agent.core.static_pods import Origin, Refusal, static_pods
 from node_agent.shell.clock import read_now
 from node_agent.shell.manifest_text import MAX_BYTES, TOO_BIG, parse_manifest
-from node_agent.shell.pod_source import Emit, RefusedManifests
+from node_agent.shell.pod_source import Emit, RefusedManifests, shown_url
 
 DEFAULT_PERIOD_SECONDS: Final = 20.0
 TIMEOUT_SECONDS: Final = 10.0
@@ -46,7 +45,7 @@ class HttpSource:
     Parameters
     ----------
     url
-        With scheme http or https; a user and a password in it are sent and never shown.
+        With scheme http or https; user, password and query are sent and never shown.
     headers
         Values by name, sent as they are and never shown.
     emit
@@ -76,7 +75,7 @@ class HttpSource:
         read_now: Callable[[], Now] = read_now,
     ) -> None:
         self._url = url
-        self._shown_url = str(URL(url).with_user(None))
+        self._shown_url = shown_url(url)
         self._node_name = node_name
         self._emit = emit
         self._headers = CIMultiDict(

@@ -13,6 +13,7 @@ from kubeio.durations import format_duration
 from kubeio.logs import LogFormat
 from kubeio.serving import ServingOptions
 from node_agent.shell.observation_options import ObservationOptions
+from node_agent.shell.pod_source import shown_url
 
 DEFAULT_PORT: Final = 10260
 DEFAULT_PERIOD_SECONDS: Final = 20.0
@@ -81,14 +82,14 @@ class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def configz(self) -> dict[str, Any]:
         """Give what ``/configz`` shows: the options in effect, secrets masked."""
-        url = URL(self.static_pod_url)
+        url = self.static_pod_url
         return {
             "agent": {
                 "version": self.version,
                 "python": platform.python_version(),
                 "nodeName": self.node_name,
                 "staticPodPath": self.static_pod_path,
-                "staticPodURL": str(url.with_user(None)) if url.host else "",
+                "staticPodURL": shown_url(url) if url else "",
                 "staticPodURLHeader": {name: [MASKED] for name in self.static_pod_url_headers},
                 "fileCheckFrequency": format_duration(self.file_check_seconds),
                 "httpCheckFrequency": format_duration(self.http_check_seconds),

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
+from yarl import URL
+
 from kubeio.logs import fields
 from node_agent.core.events import PodsListed
 from node_agent.core.operations import Source
@@ -96,3 +98,8 @@ class RefusedManifests:
 def shown_place(place: str) -> str:
     """Give a path or URL as it can be written: file names may have any bytes."""
     return os.fsencode(place).decode("utf-8", "backslashreplace")
+
+
+def shown_url(url: str) -> str:
+    """Give a URL without what may be secret in it: user, password, query."""
+    return str(URL(url).with_user(None).with_query(None))
