@@ -40,17 +40,15 @@ class LabelColumn:
         self._code_of: dict[str, int] = {}
         self._indices: npt.NDArray[np.intp] = self.codes.astype(np.intp)
         self._gathered: dict[bytes, BoolArray] = {}
-        self._gathered_version = 0
+        self._is_unique = True
+        self._derived_version = 0
 
     def gather(self, table: BoolArray) -> BoolArray:
         """Give `table`, bool `(values + 1,)`, for the code of each Node, the last where absent.
 
         Read-only, `(N,)`. Cost: one look-up for a small table that came before.
         """
-        if self._gathered_version != self.version:
-            self._indices = self.codes.astype(np.intp)
-            self._gathered.clear()
-            self._gathered_version = self.version
+        self._derive()
         if len(table) > _MAX_KEPT_TABLE:
             return table.take(self._indices)
         key = table.tobytes()
@@ -60,6 +58,26 @@ class LabelColumn:
                 self._gathered.clear()
             gathered = self._gathered[key] = table.take(self._indices)
         return gathered
+
+    @property
+    def indices(self) -> npt.NDArray[np.intp]:
+        """The codes as numpy indexes with them, intp `(N,)`, read-only; shared by all who ask."""
+        self._derive()
+        return self._indices
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no two Nodes have the same value."""
+        self._derive()
+        return self._is_unique
+
+    def _derive(self) -> None:
+        if self._derived_version != self.version:
+            self._derived_version = self.version
+            self._indices = self.codes.astype(np.intp)
+            counts = np.bincount(self._indices + 1, minlength=2)
+            self._is_unique = bool(counts[1:].max() <= 1)
+            self._gathered.clear()
 
     def code_of(self, value: str) -> int | None:
         """Give the code of a value; None if no Node has ever had it."""

@@ -135,6 +135,23 @@ def test_tables_are_gathered_by_code(value_count: int) -> None:
     assert column.gather(table).tolist() == table[column.codes].tolist()
 
 
+def test_it_is_known_whether_nodes_share_a_value() -> None:
+    column = LabelColumn(3)
+    assert column.is_unique
+    column.set(0, "a")
+    column.set(2, "b")
+    assert column.is_unique
+    assert column.indices.tolist() == [0, -1, 1]
+    column.set(1, "a")
+    assert not column.is_unique
+    assert column.indices.tolist() == column.codes.tolist() == [0, 0, 1]
+    column.set(0, None)
+    assert column.is_unique
+    column.grow(5)
+    assert column.is_unique
+    assert column.indices.tolist() == [-1, 0, 1, -1, -1]
+
+
 def test_values_have_codes() -> None:
     column = LabelColumn(2)
     column.set(1, "a")

@@ -156,3 +156,15 @@ def test_nothing_counted_is_not_the_same_as_nothing_left_over() -> None:
     web.tally.add(columns.rows["a1"], 1)
     one.refresh()
     assert one.is_anything_counted()
+
+
+def test_the_memory_of_arrays_is_known() -> None:
+    columns = make_nodes()
+    terms = [CountedTerm(counted(columns, a1=1), "zone")]
+    totals, presence = DomainTotals(columns, terms), DomainPresence(columns, terms)
+    assert totals.size_bytes == presence.size_bytes == 0
+    totals.refresh()
+    presence.refresh()
+    assert totals.size_bytes == 8 * columns.capacity
+    # A mask, and a count for each of two zones and for Nodes in none.
+    assert presence.size_bytes == columns.capacity + 4 * 3
