@@ -137,18 +137,13 @@ def test_tables_are_gathered_by_code(value_count: int) -> None:
 
 def test_it_is_known_whether_nodes_share_a_value() -> None:
     column = LabelColumn(3)
-    assert column.is_unique
-    column.set(0, "a")
-    column.set(2, "b")
-    assert column.is_unique
-    assert column.indices.tolist() == [0, -1, 1]
-    column.set(1, "a")
-    assert not column.is_unique
-    assert column.indices.tolist() == column.codes.tolist() == [0, 0, 1]
-    column.set(0, None)
-    assert column.is_unique
+    known = [column.is_unique]
+    for row, value in ((0, "a"), (2, "b"), (1, "a"), (0, None)):
+        column.set(row, value)
+        known.append(column.is_unique)
+        assert column.indices.tolist() == column.codes.tolist()
     column.grow(5)
-    assert column.is_unique
+    assert [*known, column.is_unique] == [True, True, True, False, True, True]
     assert column.indices.tolist() == [-1, 0, 1, -1, -1]
 
 
