@@ -30,6 +30,7 @@ from scheduler_svc.core.effects import (
     PodReference,
     RecordEvent,
     ReportBound,
+    RunCleanup,
     RunPreBind,
 )
 from scheduler_svc.core.events import BindFailed, BindFailure, PermitDecided, PreBindFinished
@@ -208,8 +209,9 @@ class BindingCycles:
             return []
         if event.failure in (BindFailure.GONE, BindFailure.BOUND_ELSEWHERE):
             # Nothing to retry: the watch tells of the Pod's end, or of its other Node.
+            undone = _undo_work(cycle)
             self._release(cycle, now)
-            return []
+            return undone
         return self._undo(cycle, f'running Bind plugin "DefaultBinder": {event.message}', now)
 
     def delete(self, uid: str, now: Now) -> None:
@@ -261,8 +263,10 @@ class BindingCycles:
         return effects
 
     def _undo(self, cycle: BindingCycle, text: str, now: Now) -> list[Effect]:
+        undone = _undo_work(cycle)
         self._release(cycle, now)
-        return self._failures.fail(cycle.queued, text, now, node_name=cycle.node_name)
+        failed = self._failures.fail(cycle.queued, text, now, node_name=cycle.node_name)
+        return [*undone, *failed]
 
     def _release(self, cycle: BindingCycle, now: Now) -> None:
         pod = cycle.queued.pod
@@ -276,6 +280,16 @@ class BindingCycles:
             self._queue.move_on_event(
                 ASSIGNED_POD_DELETE, placed, None, now, eligible=lambda other: other.uid != pod.uid
             )
+
+
+def _undo_work(cycle: BindingCycle) -> list[Effect]:
+    """Have taken back what PreBind has written."""
+    pod, effects = cycle.queued.pod, list[Effect]()
+    for plugin in reversed(cycle.profile.reserve):
+        payload = plugin.undo(pod, cycle.node_name)
+        if payload is not None:
+            effects.append(RunCleanup(cycle.reference, plugin.name, payload))
+    return effects
 
 
 def _announce(cycle: BindingCycle) -> list[Effect]:

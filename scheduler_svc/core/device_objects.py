@@ -122,7 +122,7 @@ class Device(ApiStruct, frozen=True):
 class ResourcePool(ApiStruct, frozen=True):
     """Which pool a slice belongs to, and how many slices its newest generation has."""
 
-    name: str
+    name: str = ""
     generation: int = 0
     resource_slice_count: int = 0
 
@@ -130,8 +130,8 @@ class ResourcePool(ApiStruct, frozen=True):
 class ResourceSliceSpec(ApiStruct, frozen=True):
     """Some devices of a pool, or counters that they share, and the Nodes that reach them."""
 
-    driver: str
-    pool: ResourcePool
+    driver: str = ""
+    pool: ResourcePool = ResourcePool()
     node_name: str = ""
     node_selector: NodeSelector | None = None
     all_nodes: bool = False
@@ -144,7 +144,7 @@ class ResourceSlice(ApiStruct, frozen=True):
     """What a driver publishes."""
 
     metadata: ObjectMeta
-    spec: ResourceSliceSpec
+    spec: ResourceSliceSpec = ResourceSliceSpec()
 
 
 class CelSelector(ApiStruct, frozen=True):

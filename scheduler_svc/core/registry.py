@@ -10,9 +10,12 @@ from typing import Any, Final
 
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.plugins.default_binder import DefaultBinder
+from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
+from scheduler_svc.core.plugins.dynamic_resources import DynamicResources
 from scheduler_svc.core.plugins.image_locality import ImageLocality
 from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_svc.core.plugins.node_affinity import NodeAffinity
+from scheduler_svc.core.plugins.node_declared_features import NodeDeclaredFeatures
 from scheduler_svc.core.plugins.node_name import NodeName
 from scheduler_svc.core.plugins.node_ports import NodePorts
 from scheduler_svc.core.plugins.node_resources_balanced_allocation import (
@@ -51,8 +54,11 @@ IN_TREE: Final[Mapping[str, Factory]] = MappingProxyType(
         VolumeZone.name: VolumeZone,
         PodTopologySpread.name: PodTopologySpread,
         InterPodAffinity.name: InterPodAffinity,
+        DynamicResources.name: DynamicResources,
+        DefaultPreemption.name: DefaultPreemption,
         NodeResourcesBalancedAllocation.name: NodeResourcesBalancedAllocation,
         ImageLocality.name: ImageLocality,
         DefaultBinder.name: DefaultBinder,
+        NodeDeclaredFeatures.name: NodeDeclaredFeatures,
     }
 )

@@ -7,6 +7,7 @@ from kubeio.changes import Deleted, ReflectorEvent, Upserted
 from kubeio.decoding import Query
 from kubeio.resources import ResourcePath
 from scheduler_svc.core.cluster_objects import ObjectKind, object_key
+from scheduler_svc.core.device_objects import DeviceClass, ResourceClaim, ResourceSlice
 from scheduler_svc.core.disruption_objects import PodDisruptionBudget
 from scheduler_svc.core.events import Event, ObjectDeleted, ObjectUpserted
 from scheduler_svc.core.objects import Namespace
@@ -40,12 +41,13 @@ class WatchedKind(NamedTuple):
     plugins: frozenset[str] | None = None
 
 
+_SPREADING: Final = frozenset({"PodTopologySpread"})
 _VOLUMES: Final = frozenset(
     {"NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"}
 )
 _STORAGE: Final = "storage.k8s.io"
-
-_SPREADING: Final = frozenset({"PodTopologySpread"})
+_DEVICES: Final = frozenset({"DynamicResources"})
+_DEVICE_GROUP: Final = "resource.k8s.io"
 
 WATCHED_KINDS: Final = (
     WatchedKind(
@@ -124,6 +126,24 @@ WATCHED_KINDS: Final = (
         ResourcePath(_STORAGE, "v1", "volumeattachments"),
         VolumeAttachment,
         _VOLUMES,
+    ),
+    WatchedKind(
+        ObjectKind.DEVICE_CLASS,
+        ResourcePath(_DEVICE_GROUP, "v1", "deviceclasses"),
+        DeviceClass,
+        _DEVICES,
+    ),
+    WatchedKind(
+        ObjectKind.RESOURCE_SLICE,
+        ResourcePath(_DEVICE_GROUP, "v1", "resourceslices"),
+        ResourceSlice,
+        _DEVICES,
+    ),
+    WatchedKind(
+        ObjectKind.RESOURCE_CLAIM,
+        ResourcePath(_DEVICE_GROUP, "v1", "resourceclaims"),
+        ResourceClaim,
+        _DEVICES,
     ),
 )
 """In the order in which they are listed; kinds that no enabled plugin reads are left out."""

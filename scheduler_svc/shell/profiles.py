@@ -30,6 +30,7 @@ from scheduler_svc.shell.config import (
 from scheduler_svc.shell.config.arguments import (
     ArgumentsStruct,
     DefaultPreemptionArgs,
+    DynamicResourcesArgs,
     InterPodAffinityArgs,
     NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs,
@@ -127,17 +128,20 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
     """Give the keyword arguments of a plugin's constructor."""
     result: dict[str, Any] = {}
     match arguments:
-        case NodeResourcesFitArgs():
-            result["strategy"] = _strategy(arguments.scoring_strategy)
-            result["ignored_resources"] = frozenset(arguments.ignored_resources)
         case RawArguments():
             # Only the plugin, a user's, knows what they are.
             result["arguments"] = arguments
+        case NodeResourcesFitArgs():
+            result["strategy"] = _strategy(arguments.scoring_strategy)
+            result["ignored_resources"] = frozenset(arguments.ignored_resources)
             result["ignored_resource_groups"] = frozenset(arguments.ignored_resource_groups)
         case NodeResourcesBalancedAllocationArgs():
             result["resources"] = _weights(arguments.resources)
         case NodeAffinityArgs():
             result["added_affinity"] = arguments.added_affinity
+        case DefaultPreemptionArgs():
+            result["min_candidate_nodes_percentage"] = arguments.min_candidate_nodes_percentage
+            result["min_candidate_nodes_absolute"] = arguments.min_candidate_nodes_absolute
         case PodTopologySpreadArgs():
             result["default_constraints"] = _default_constraints(arguments)
             result["upstream_quirks"] = arguments.upstream_quirks is not False
@@ -147,11 +151,12 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
                 arguments.ignore_preferred_terms_of_existing_pods
             )
             result["upstream_quirks"] = arguments.upstream_quirks is not False
+        case DynamicResourcesArgs():
+            result["filter_timeout_seconds"] = arguments.filter_timeout_seconds
+            result["binding_timeout_seconds"] = arguments.binding_timeout_seconds
+            result["upstream_quirks"] = arguments.upstream_quirks is not False
         case VolumeBindingArgs():
             result["bind_timeout_seconds"] = arguments.bind_timeout_seconds
-        case DefaultPreemptionArgs():
-            result["min_candidate_nodes_percentage"] = arguments.min_candidate_nodes_percentage
-            result["min_candidate_nodes_absolute"] = arguments.min_candidate_nodes_absolute
         case _:
             return _NO_ARGUMENTS
     return result

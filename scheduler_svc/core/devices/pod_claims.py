@@ -52,9 +52,7 @@ class PodClaims(msgspec.Struct, frozen=True):
         return not self.claims and self.extended is None and not self.problem
 
 
-def claims_of(
-    pod: PodInfo, inventory: DeviceInventory, *, limits_users: bool = False
-) -> PodClaims:
+def claims_of(pod: PodInfo, inventory: DeviceInventory, *, limits_users: bool = False) -> PodClaims:
     """Look up the claims of a Pod, and whether it has to wait for any of them.
 
     With `limits_users` also for a claim that has as many users as it can have; upstream lets

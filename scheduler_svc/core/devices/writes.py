@@ -37,13 +37,9 @@ class BindClaims(msgspec.Struct, frozen=True):
 
 
 class ReleaseClaims(msgspec.Struct, frozen=True):
-    """A Pod will not use these claims for now: take it from those who have them reserved.
+    """A Pod will not use these claims (name, uid) for now: it is no user of them any more."""
 
-    `made` names the claim that was made for its extended resources: it is deleted.
-    """
-
-    names: tuple[tuple[str, str], ...]
-    made: str = ""
+    claims: tuple[tuple[str, str], ...]
 
 
 class Deallocate(msgspec.Struct, frozen=True):

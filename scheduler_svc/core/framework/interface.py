@@ -149,11 +149,18 @@ class FilterPlugin(Plugin, ABC):
     """Says on which Nodes the Pod may run.
 
     One of scope CLUSTER that `asks_candidates_only` is asked about Nodes that have passed the
-    filters before it: for those whose questions cost much, or may fail.
+    filters before it: for those whose questions cost much, or may fail. One of scope USAGE
+    `reads_pods` unless it looks at the columns alone.
     """
 
     filter_scope: ClassVar[Scope]
     asks_candidates_only: ClassVar[bool] = False
+    reads_pods: ClassVar[bool] = True
+
+    def is_concerned_by(self, state: State, pod: PodInfo) -> bool:
+        """Whether an answer of scope CLUSTER may change as `pod` comes to a Node or leaves it."""
+        del state, pod
+        return True
 
     @abstractmethod
     def filter(self, state: State, nodes: NodeView) -> BoolArray | None:
@@ -229,6 +236,13 @@ class ReservePlugin(Plugin, ABC):
     @abstractmethod
     def unreserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> None:
         """Give it back; must be safe to call whether or not `reserve` was."""
+
+    def undo(self, pod: PodInfo, node_name: str) -> Any:
+        """Give the payload of work that takes back what PreBind has written, None for none.
+
+        Asked before `unreserve`, of a Pod that was in its binding cycle.
+        """
+        del pod, node_name
 
 
 class PermitPlugin(Plugin, ABC):

@@ -174,10 +174,13 @@ class DynamicResourcesArgs(ArgumentsStruct, frozen=True):
         How long the search for devices of one Node may take; 0: no limit.
     binding_timeout_seconds
         How long the conditions of allocated devices may take, at least 1 s.
+    upstream_quirks
+        As in `InterPodAffinityArgs`.
     """
 
     filter_timeout_seconds: Seconds = msgspec.field(default=10.0, name="filterTimeout")
     binding_timeout_seconds: Seconds = msgspec.field(default=600.0, name="bindingTimeout")
+    upstream_quirks: bool | None = None
 
 
 ARGUMENT_TYPES: Final[Mapping[str, type[ArgumentsStruct]]] = MappingProxyType(

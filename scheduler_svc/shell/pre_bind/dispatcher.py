@@ -2,23 +2,27 @@
 
 Some Pods' work is done at once, the rest queues. Each effect has exactly one outcome,
 `PreBindFinished`, also when the process ends or may no longer be leading: work that was not
-begun by then is never begun.
+begun by then is never begun. `RunCleanup` is carried out likewise, but nobody waits for it:
+what goes wrong is logged.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Final, Self
 
-from scheduler_svc.core.effects import RunPreBind
+from kubeio.logs import fields
+from scheduler_svc.core.effects import RunCleanup, RunPreBind
 from scheduler_svc.core.events import PreBindFinished
 from scheduler_svc.shell.workers import Workers
 
-PreBindHandler = Callable[[RunPreBind], Awaitable[str]]
-"""Does one Pod's work; gives what went wrong, "" for success. Must end on its own."""
+PreBindHandler = Callable[[Any], Awaitable[str]]
+"""Carries out one effect; gives what went wrong, "" for success. Must end on its own."""
 
 CONCURRENCY: Final = 16
+_logger = logging.getLogger(__name__)
 DRY_RUN: Final = "nothing is written in a dry run"
 _STOPPING: Final = "this replica is stopping"
 _NOT_LEADING: Final = "another replica may be leading"
@@ -51,7 +55,7 @@ class PreBindDispatcher:
         self._may_write = may_write
         self._is_dry_run = dry_run
         self._is_stopping = False
-        self._queue: deque[RunPreBind] = deque()
+        self._queue: deque[RunPreBind | RunCleanup] = deque()
         self._workers = Workers(self, self._carry_out, limit=lambda: concurrency)
 
     def __len__(self) -> int:
@@ -74,7 +78,7 @@ class PreBindDispatcher:
         finally:
             self._give_up_queue()
 
-    def submit(self, effect: RunPreBind) -> None:
+    def submit(self, effect: RunPreBind | RunCleanup) -> None:
         """Begin, or queue if as many as the limit allows are under way."""
         if self._is_dry_run:
             self._finish(effect, DRY_RUN)
@@ -102,7 +106,7 @@ class PreBindDispatcher:
         """Tell whether a Pod waits for its turn (for `Workers`)."""
         return bool(self._queue)
 
-    def take(self) -> RunPreBind:
+    def take(self) -> RunPreBind | RunCleanup:
         """Give the Pod that has waited longest (for `Workers`)."""
         return self._queue.popleft()
 
@@ -110,7 +114,7 @@ class PreBindDispatcher:
         while self._queue:
             self._finish(self._queue.popleft(), _STOPPING)
 
-    async def _carry_out(self, effect: RunPreBind) -> None:
+    async def _carry_out(self, effect: RunPreBind | RunCleanup) -> None:
         if not self._may_write():
             self._finish(effect, _NOT_LEADING)
             return
@@ -120,5 +124,11 @@ class PreBindDispatcher:
         finally:  # also when cancelled: every effect has its event
             self._finish(effect, error)
 
-    def _finish(self, effect: RunPreBind, error: str) -> None:
+    def _finish(self, effect: RunPreBind | RunCleanup, error: str) -> None:
+        if isinstance(effect, RunCleanup):
+            if error:
+                text = "could not undo a plugin's work"
+                more = fields(pod=effect.pod.key, plugin=effect.plugin, error=error)
+                _logger.warning(text, extra=more)
+            return
         self._report(PreBindFinished(effect.pod.uid, effect.plugin, error))

@@ -5,7 +5,7 @@ Differences: searches are limited in steps instead of time; claims are judged by
 again for the Pod itself when it is given a Node.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 from scheduler_svc.core.cluster import Cluster
@@ -19,18 +19,11 @@ from scheduler_svc.core.devices.pod_claims import (
     PodClaims,
     claims_of,
     unmade_claim,
-    waits_for_claim,
 )
 from scheduler_svc.core.devices.readiness import binding_failure, has_timed_out, is_ready
 from scheduler_svc.core.devices.results import allocation_of
-from scheduler_svc.core.devices.writes import MadeClaim
-from scheduler_svc.core.framework.cluster_events import (
-    ActionType,
-    ClusterEvent,
-    EventRegistration,
-    EventResource,
-    QueueingHint,
-)
+from scheduler_svc.core.devices.writes import MadeClaim, ReleaseClaims
+from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.framework.interface import (
     ClusterScorePlugin,
     EnqueueExtensions,
@@ -61,11 +54,12 @@ from scheduler_svc.core.plugins.dynamic_resources.class_state import (
     ExtendedOnNode,
     SearchLimits,
 )
+from scheduler_svc.core.plugins.dynamic_resources.hints import ClaimHints
 from scheduler_svc.core.plugins.dynamic_resources.reservations import (
     Reservation,
     Reservations,
     is_awaited,
-    work_of,
+    readiness,
 )
 from scheduler_svc.core.plugins.dynamic_resources.taking_back import take_back
 from scheduler_svc.core.pods import PodInfo
@@ -117,17 +111,19 @@ class DynamicResources(
         self._limits = SearchLimits(steps, follows_quirks=upstream_quirks)
         self._binding_timeout_seconds = binding_timeout_seconds
         self._reservations = Reservations()
-        self._cluster: Cluster | None = None
+        self._hints = ClaimHints(self._reservations)
 
     def attach(self, cluster: Cluster) -> None:
         """Learn the cluster that PreEnqueue and the hints look claims up in."""
-        self._cluster = cluster
+        self._hints.attach(cluster)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Look again when claims, classes, slices or Nodes change in a way that may help."""
+        return self._hints.registrations()
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         """Hold back a Pod some of whose claims are not there."""
-        if not pod.claims or self._cluster is None:
-            return SUCCESS
-        reason = waits_for_claim(pod, self._cluster.devices)
+        reason = self._hints.obstacle(pod)
         return _unresolvable(reason) if reason else SUCCESS
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
@@ -262,6 +258,11 @@ class DynamicResources(
         self._reservations.add(pod.uid, reservation, cluster.devices.allocated)
         return SUCCESS
 
+    def undo(self, pod: PodInfo, node_name: str) -> ReleaseClaims | None:
+        """Take the Pod from the users of its claims, if it has been written that it is one."""
+        del node_name
+        return self._reservations.release(pod.uid)
+
     def unreserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> None:
         """Give the devices back, unless the claim is already seen to have them."""
         del node_name
@@ -276,94 +277,19 @@ class DynamicResources(
         seconds = _WRITE_TIMEOUT_SECONDS
         if is_awaited(reservation):
             seconds += self._binding_timeout_seconds
-        return PreBindWork(work_of(pod, node_name, reservation), seconds)
+        return PreBindWork(self._reservations.write(pod, node_name, reservation), seconds)
 
     def pre_bind_progress(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         """Wait for the devices to be ready, where they take their time."""
         del node_name
         reservation = self._reservations.get(pod.uid)
         if reservation is not None and is_awaited(reservation):
-            for claim in self._newest(pod, reservation, cluster):
-                status = self._readiness(claim, cluster)
-                if status.code is not Code.SUCCESS:
-                    return status
+            timeout = self._binding_timeout_seconds
+            status = readiness(pod, reservation, cluster, timeout)
+            if status.code is not Code.SUCCESS:
+                return status
         self._reservations.finish(pod.uid)
         return SUCCESS
-
-    def _newest(
-        self, pod: PodInfo, reservation: Reservation, cluster: Cluster
-    ) -> Iterator[ResourceClaim | None]:
-        """Give the claims as they are now; None for one that is not there (yet)."""
-        for claim in reservation.claims.claims:
-            yield cluster.devices.claim(pod.namespace, claim.metadata.name)
-        if reservation.made is not None:
-            yield cluster.devices.claim_made_for(pod.uid)
-
-    def _readiness(self, claim: ResourceClaim | None, cluster: Cluster) -> Status:
-        # Our own write may not have been seen yet.
-        if claim is None or claim.status.allocation is None:
-            return _WAIT
-        failure = binding_failure(claim)
-        if failure:
-            return Status(Code.ERROR, (failure,))
-        if is_ready(claim):
-            return SUCCESS
-        if has_timed_out(claim, self._binding_timeout_seconds, cluster.wall_seconds):
-            text = f"device binding timeout: claim={claim.metadata.name}"
-            return Status(Code.ERROR, (text,))
-        return _WAIT
-
-    def events_to_register(self) -> Sequence[EventRegistration]:
-        """Look again when claims, classes, slices or Nodes change in a way that may help.
-
-        Beyond upstream: when a slice goes, which may complete its pool, or a claim that had
-        devices, and when devices are given back that nobody else has seen to be taken.
-        """
-        node = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
-        changed = ActionType.ADD | ActionType.UPDATE
-        anything = changed | ActionType.DELETE
-        named = ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
-        return [
-            EventRegistration(ClusterEvent(EventResource.NODE, node)),
-            EventRegistration(
-                ClusterEvent(EventResource.RESOURCE_CLAIM, anything), self._claim_changed
-            ),
-            EventRegistration(ClusterEvent(EventResource.POD, named), self._claims_named),
-            EventRegistration(
-                ClusterEvent(EventResource.POD, ActionType.DELETE), self._devices_given_back
-            ),
-            EventRegistration(ClusterEvent(EventResource.DEVICE_CLASS, changed)),
-            EventRegistration(ClusterEvent(EventResource.RESOURCE_SLICE, anything)),
-        ]
-
-    def _is_complete(self, pod: PodInfo) -> bool:
-        return self._cluster is None or not waits_for_claim(pod, self._cluster.devices)
-
-    def _claim_changed(
-        self, pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None
-    ) -> QueueingHint:
-        helps = self._is_complete(pod) and _claim_helps(pod, old, new)
-        return QueueingHint.QUEUE if helps else QueueingHint.SKIP
-
-    def _claims_named(self, pod: PodInfo, _old: PodInfo, new: PodInfo) -> QueueingHint:
-        helps = new.uid == pod.uid and self._is_complete(new)
-        return QueueingHint.QUEUE if helps else QueueingHint.SKIP
-
-    def _devices_given_back(self, pod: PodInfo, old: PodInfo, _new: None) -> QueueingHint:
-        helps = old.uid != pod.uid and self._reservations.was_reverted(old.uid)
-        return QueueingHint.QUEUE if helps else QueueingHint.SKIP
-
-
-def _claim_helps(pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
-    """Whether devices are given back, or a claim of the Pod's own comes to stand otherwise."""
-    had_devices = old is not None and old.status.allocation is not None
-    if had_devices and (new is None or new.status.allocation is None):
-        return True
-    if new is None or new.metadata.namespace != pod.namespace:
-        return False
-    if not any(reference.claim_name == new.metadata.name for reference in pod.claims):
-        return False
-    return old is None or old.status != new.status
 
 
 def _extended_on_node(
@@ -381,6 +307,3 @@ def _extended_on_node(
 
 def _unresolvable(reason: str) -> Status:
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
-
-
-_WAIT: Final = Status(Code.WAIT)

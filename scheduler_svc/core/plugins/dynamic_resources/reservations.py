@@ -1,18 +1,23 @@
 """Devices set aside for Pods that have a Node, until their claims are written and seen."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.device_objects import Allocation
 from scheduler_svc.core.devices.allocated import AllocatedDevices, extended_key
 from scheduler_svc.core.devices.pod_claims import PodClaims
-from scheduler_svc.core.devices.writes import BindClaims, ClaimWrite, MadeClaim
+from scheduler_svc.core.devices.readiness import binding_failure, has_timed_out, is_ready
+from scheduler_svc.core.devices.writes import BindClaims, ClaimWrite, MadeClaim, ReleaseClaims
 from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.status import SUCCESS, Code, Status
 
-# Hints are asked at once, so that the last few are enough.
-_REMEMBERED_REVERTS: Final = 64
+# More than there are Pods between their claims and their Binding.
+_REMEMBERED_COUNT: Final = 4096
+_T = TypeVar("_T")
+_WAIT: Final = Status(Code.WAIT)
 
 
 class Reservation(msgspec.Struct, frozen=True):
@@ -27,10 +32,15 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 class Reservations:
-    """The Pods between Reserve and the end of their PreBind."""
+    """The Pods that have devices set aside, or had until lately.
+
+    What has been written for a Pod is remembered until it is undone, or for the last so many.
+    """
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Reservation] = {}
+        self._written: dict[str, ReleaseClaims] = {}
+        self._released: dict[str, None] = {}
         self._reverted: dict[str, None] = {}
 
     def get(self, uid: str) -> Reservation | None:
@@ -50,21 +60,44 @@ class Reservations:
             return
         for key in reservation.allocations:
             allocated.land(key)
-        self._reverted[uid] = None
-        if len(self._reverted) > _REMEMBERED_REVERTS:
-            del self._reverted[next(iter(self._reverted))]
-
-    def finish(self, uid: str) -> None:
-        """Take in that a Pod's claims are written, and its devices ready."""
-        self._by_uid.pop(uid, None)
+        _remember(self._reverted, uid, None)
 
     def was_reverted(self, uid: str) -> bool:
         """Whether devices of that Pod have been given back lately."""
         return uid in self._reverted
 
+    def write(self, pod: PodInfo, node_name: str, reservation: Reservation) -> BindClaims:
+        """Give what is to be written before the Pod is bound."""
+        # Of a Pod that has been released the watch may still show the old reservation.
+        writes_all = pod.uid in self._released
+        self._released.pop(pod.uid, None)
+        work = _work_of(pod, node_name, reservation, writes_all=writes_all)
+        claims = tuple((write.name, write.uid) for write in work.writes if write.made is None)
+        if claims:
+            _remember(self._written, pod.uid, ReleaseClaims(claims))
+        return work
 
-def work_of(pod: PodInfo, node_name: str, reservation: Reservation) -> BindClaims:
-    """Give what is to be written before the Pod is bound."""
+    def finish(self, uid: str) -> None:
+        """Take in that a Pod's claims are written, and its devices ready."""
+        self._by_uid.pop(uid, None)
+
+    def release(self, uid: str) -> ReleaseClaims | None:
+        """Give how to take back what was written, which is then on its way."""
+        work = self._written.pop(uid, None)
+        if work is not None:
+            _remember(self._released, uid, None)
+        return work
+
+
+def _remember(known: dict[str, _T], uid: str, value: _T) -> None:
+    known[uid] = value
+    if len(known) > _REMEMBERED_COUNT:
+        del known[next(iter(known))]
+
+
+def _work_of(
+    pod: PodInfo, node_name: str, reservation: Reservation, *, writes_all: bool
+) -> BindClaims:
     writes = [
         ClaimWrite(
             name=claim.metadata.name,
@@ -72,7 +105,7 @@ def work_of(pod: PodInfo, node_name: str, reservation: Reservation) -> BindClaim
             allocation=reservation.allocations.get(claim.metadata.uid),
         )
         for claim in reservation.claims.claims
-        if not claim.is_reserved_for(pod.uid)
+        if writes_all or not claim.is_reserved_for(pod.uid)
     ]
     made, key = reservation.made, extended_key(pod.uid)
     if made is not None:
@@ -90,3 +123,29 @@ def is_awaited(reservation: Reservation) -> bool:
         if allocation is not None
         for result in allocation.devices.results
     )
+
+
+def readiness(
+    pod: PodInfo, reservation: Reservation, cluster: Cluster, timeout_seconds: float
+) -> Status:
+    """Tell whether all devices are ready: success, Wait, or the error that ends the waiting."""
+    inventory = cluster.devices
+    claims = [
+        inventory.claim(pod.namespace, claim.metadata.name) for claim in reservation.claims.claims
+    ]
+    if reservation.made is not None:
+        claims.append(inventory.claim_made_for(pod.uid))
+    for claim in claims:
+        # Our own write may not have been seen yet.
+        if claim is None or claim.status.allocation is None:
+            return _WAIT
+        failure = binding_failure(claim)
+        if failure:
+            return Status(Code.ERROR, (failure,))
+        if is_ready(claim):
+            continue
+        if has_timed_out(claim, timeout_seconds, cluster.wall_seconds):
+            text = f"device binding timeout: claim={claim.metadata.name}"
+            return Status(Code.ERROR, (text,))
+        return _WAIT
+    return SUCCESS
