@@ -46,7 +46,11 @@ def plane(module_plane: ControlPlane) -> Iterator[ControlPlane]:
         request(module_plane, "DELETE", path, AT_ONCE)
     request(module_plane, "DELETE", LEASE)
     for path in (PODS, CLAIMS, VOLUMES):
-        wait_for(f"{path} is empty", lambda path=path: read(module_plane, path)["items"] == [])
+        wait_empty(module_plane, path)
+
+
+def wait_empty(plane: ControlPlane, path: str) -> None:
+    wait_for(f"{path} is empty", lambda: read(plane, path)["items"] == [])
 
 
 def scheduler(plane: ControlPlane, directory: Path, *arguments: str) -> SchedulerProcess:

@@ -90,6 +90,11 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
             return None
         return ~state.all.attached.exceeding(state.volumes)[nodes.rows]
 
+    def is_concerned_by(self, state: NewVolumes, pod: PodInfo) -> bool:
+        """Whether a Pod has volumes at all."""
+        del state
+        return bool(pod.volumes)
+
     def rejections(self, state: NewVolumes, nodes: NodeView) -> Sequence[Rejection]:
         """One reason for all."""
         status = state.status or Status(Code.UNSCHEDULABLE, (REASON,))

@@ -110,6 +110,11 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
             return np.zeros(nodes.count, dtype=np.bool_)
         return ~_disturbed(state, nodes)
 
+    def is_concerned_by(self, state: RestrictedVolumes, pod: PodInfo) -> bool:
+        """Whether a Pod has volumes at all."""
+        del state
+        return bool(pod.volumes)
+
     def rejections(self, state: RestrictedVolumes, nodes: NodeView) -> Sequence[Rejection]:
         """Name the disk, which is looked at first, or the claim."""
         disturbed = _disturbed(state, nodes)

@@ -7,7 +7,7 @@ Source: pkg/scheduler/framework/plugins/volumebinding/passive_assume_cache.go, v
 """
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from scheduler_svc.core.cluster_objects import ApiObject, ObjectStore, object_key
 
@@ -53,9 +53,8 @@ class AssumedObjects(Generic[T]):
             del self._assumed[key]
             self._on_change(key)
 
-    def _told(self, old: T | None, new: T | None) -> None:
-        known = new or old
-        if known is not None:
-            key = object_key(known.metadata.namespace, known.metadata.name)
-            self._assumed.pop(key, None)
-            self._on_change(key)
+    def _told(self, old: Any, new: Any) -> None:
+        metadata = (new or old).metadata
+        key = object_key(metadata.namespace, metadata.name)
+        self._assumed.pop(key, None)
+        self._on_change(key)

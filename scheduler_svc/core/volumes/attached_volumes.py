@@ -75,13 +75,16 @@ class AttachedVolumes:
         self._position = log.position
         if changed is None:
             changed = np.arange(len(self._columns.infos))
+        came: dict[int, str] = {}
         for row in dict.fromkeys(changed.tolist()):
-            info = self._columns.infos[row]
-            name = None if info is None else info.name
-            if self._node_at.get(row) != name:
-                self._leave(row)
-                if name is not None:
-                    self._settle(row, name)
+            info, former = self._columns.infos[row], self._node_at.get(row)
+            if former is not None and (info is None or info.name != former):
+                self._leave(row, former)
+            if info is not None and info.name != former:
+                came[row] = info.name
+        # A Node that has moved has left its row by now.
+        for row, name in came.items():
+            self._settle(row, name)
 
     def exceeding(self, volumes: Iterable[CSIVolume]) -> BoolArray:
         """Give bool `(N,)`: which Nodes cannot take the volumes besides those they have.
@@ -141,10 +144,10 @@ class AttachedVolumes:
             if new is not None:
                 self._use(new, row, count)
 
-    def _csi_node_changed(self, old: CSINode | None, new: CSINode | None) -> None:
-        known = new or old
-        if known is not None and known.metadata.name in self._row_of:
-            self._set_limits(self._row_of[known.metadata.name], new)
+    def _csi_node_changed(self, old: Any, new: CSINode | None) -> None:
+        row = self._row_of.get((new or old).metadata.name)
+        if row is not None:
+            self._set_limits(row, new)
 
     def _set_limits(self, row: int, csi_node: CSINode | None) -> None:
         self._has_csi_node[row] = csi_node is not None
@@ -167,9 +170,8 @@ class AttachedVolumes:
                 _note(self._of_volume, volume, name, is_there=is_there)
             self._place(name)
 
-    def _volume_changed(self, old: PersistentVolume | None, new: PersistentVolume | None) -> None:
-        known = new or old
-        for name in self._of_volume.get(known.name, ()) if known is not None else ():
+    def _volume_changed(self, old: Any, new: PersistentVolume | None) -> None:
+        for name in self._of_volume.get((new or old).name, ()):
             self._place(name)
 
     def _place(self, name: str) -> None:
@@ -201,16 +203,11 @@ class AttachedVolumes:
         for attachment in self._of_node.get(name, ()):
             self._place(attachment)
 
-    def _leave(self, row: int) -> None:
-        name = self._node_at.pop(row, None)
-        if name is None:
-            return
-        if self._row_of[name] == row:
-            del self._row_of[name]
+    def _leave(self, row: int, name: str) -> None:
+        del self._node_at[row], self._row_of[name]
         self._set_limits(row, None)
         for attachment in self._of_node.get(name, ()):
-            if attachment in self._placed and self._placed[attachment][0] == row:
-                self._place(attachment)
+            self._place(attachment)
 
     def _column(self, table: dict[str, Int64Array], driver: str, default: int) -> Int64Array:
         column = table.get(driver)

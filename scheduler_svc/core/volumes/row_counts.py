@@ -31,7 +31,3 @@ class RowCounts(Generic[K]):
     def rows(self, key: K) -> KeysView[int]:
         """Give the rows on which a key occurs."""
         return self.by_key.get(key, _NOWHERE).keys()
-
-    def total(self, key: K) -> int:
-        """Add up a key's counts over all rows. O(rows)."""
-        return sum(self.by_key.get(key, _NOWHERE).values())
