@@ -73,6 +73,8 @@ class KubeClient:
         Where and as whom; shared with other clients.
     user_agent
         ``berthmaster/<version> (linux/amd64)``.
+    headers
+        Sent with every request, beside our own.
     observe_call
         Told of every call, for metrics.
     """
@@ -82,10 +84,12 @@ class KubeClient:
         credentials: Credentials,
         *,
         user_agent: str,
+        headers: Mapping[str, str] | None = None,
         observe_call: CallObserver = ignore_call,
     ) -> None:
         self.credentials = credentials
         self.user_agent = user_agent
+        self._headers = headers or {}
         self._observe_call = observe_call
         self._sessions: dict[Lane, aiohttp.ClientSession] = {}
 
@@ -338,6 +342,7 @@ class KubeClient:
                     "Accept": JSON,
                     "Accept-Encoding": "identity",
                     "User-Agent": self.user_agent,
+                    **self._headers,
                 },
                 read_bufsize=STREAM_BUFFER_BYTES,
                 trust_env=False,

@@ -23,6 +23,8 @@ from kubeio.access import Authorizer
 from kubeio.certificates import ServingCertificate, host_names
 from kubeio.health import Check, HealthChecks, Verdict
 
+PROXIED_AUTHORIZATION: Final = "X-Berthmaster-Authorization"
+"""Stands for ``Authorization`` in requests that come by an API server's proxy, which keeps it."""
 RELOAD_INTERVAL_SECONDS: Final = 10.0
 SHUTDOWN_SECONDS: Final = 2.0
 
@@ -166,8 +168,10 @@ class HttpsServer:
     def _guard(self, handler: Handler) -> Handler:
         async def guarded(request: web.Request) -> web.StreamResponse:
             if self._authorizer is not None:
+                shown = request.headers.get("Authorization")
+                shown = shown or request.headers.get(PROXIED_AUTHORIZATION)
                 refusal = await self._authorizer.refusal(
-                    request.headers.get("Authorization"), request.path, request.method.lower()
+                    shown, request.path, request.method.lower()
                 )
                 if refusal is not None:
                     return web.Response(status=refusal.status, text=f"{refusal.message}\n")

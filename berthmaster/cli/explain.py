@@ -17,11 +17,14 @@ from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.config import ConfigurationError
 from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.documents import DocumentError, read_documents
+from scheduler_svc.shell.explain.endpoint import Explanation
 from scheduler_svc.shell.explain.listed import answers_from_cluster
+from scheduler_svc.shell.explain.memory import Decision
 from scheduler_svc.shell.explain.question import Flags, Question, QuestionError, Source, question_of
 from scheduler_svc.shell.explain.reading import SnapshotError, read_snapshot
+from scheduler_svc.shell.explain.remote import SchedulerNotFoundError, Told, ask_scheduler
 from scheduler_svc.shell.explain.saved import answers_about, load_profiles
-from scheduler_svc.shell.explain.tables import render
+from scheduler_svc.shell.explain.tables import render, render_decision
 from scheduler_svc.shell.profiles import ProfileError
 from scheduler_svc.shell.startup import UsageError
 
@@ -47,22 +50,28 @@ def command(**flags: Any) -> None:
       berthmaster explain --snapshot cluster.yaml --config scheduler.yaml --preempt -o json
       # where would this Pod go now?
       berthmaster explain --from-cluster --pod web.yaml
+      # what the running scheduler thinks of a Pod, and why it decided as it did
+      berthmaster explain pod web -n shop
+      berthmaster explain decision 5d1f02ab-1c
+      berthmaster explain --all-pending --server https://127.0.0.1:10259
 
     \b
     Exit codes: 0 answered, also where a Pod fits nowhere; 1 failed; 2 bad flags or input.
     """
     try:
         question = question_of(Flags(**flags))
-        show(_answers(question), question)
+        show(_told(question), question)
     except (ConfigurationError, ProfileError, UsageError, QuestionError) as error:
         _fail(error, _BAD_USAGE)
     except (DocumentError, SnapshotError, InputError, KubeConfigError) as error:
         _fail(error, _BAD_USAGE)
-    except KubeError as error:
+    except (KubeError, SchedulerNotFoundError) as error:
         _fail(error, _FAILED)
 
 
-def _answers(question: Question) -> Iterable[Answer]:
+def _told(question: Question) -> Iterable[Told]:
+    if question.source is Source.SCHEDULER:
+        return asyncio.run(ask_scheduler(question, user_agent=_USER_AGENT, note=note))
     profiles = load_profiles(question.config_path, note=note)
     if question.source is Source.SNAPSHOT:
         snapshot = read_snapshot(read_documents(question.snapshot), note=note)
@@ -70,18 +79,29 @@ def _answers(question: Question) -> Iterable[Answer]:
     return asyncio.run(answers_from_cluster(question, profiles, user_agent=_USER_AGENT, note=note))
 
 
-def show(answers: Iterable[Answer], question: Question) -> None:
-    """Print answers as they come."""
-    if question.output == "json":
-        for answer in answers:
-            click.echo(msgspec.json.encode(answer))
-        return
+def show(told: Iterable[Told], question: Question) -> None:
+    """Print what was told, as it comes."""
     count = 0
-    for answer in answers:
-        print_table(render(answer, best_count=question.best_count))
-        count += 1
+    for each in told:
+        for part in parts_of(each):
+            count += 1
+            if question.output == "json":
+                click.echo(msgspec.json.encode(part))
+            elif isinstance(part, Answer):
+                print_table(render(part, best_count=question.best_count))
+            else:
+                print_table(render_decision(part))
     if not count:
         note("no Pod is pending")
+
+
+def parts_of(told: Told) -> Iterable[Answer | Decision]:
+    """Give the answer and the decisions that were told."""
+    if not isinstance(told, Explanation):
+        return [told]
+    if told.answer is None and not told.decisions:
+        note(f"the Pod is on {told.node_name}, and no decision about it is remembered")
+    return [*([told.answer] if told.answer else []), *told.decisions]
 
 
 def print_table(renderable: RenderableType) -> None:

@@ -6,10 +6,12 @@ import click
 
 from berthmaster.cli.daemon_flags import FILE
 from berthmaster.cli.grouped import GroupedOption
+from scheduler_svc.shell.explain.question import DEFAULT_LEASE, DEFAULT_PORT
 
 SOURCE: Final = "What is asked about"
 ANSWER: Final = "The answer"
 ACCESS: Final = "The cluster"
+SCHEDULER: Final = "The running scheduler"
 
 
 class Subject(click.Argument):
@@ -98,5 +100,46 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
     ),
     GroupedOption(
         ("--context",), group=ACCESS, metavar="NAME", help="The kubeconfig's context to use."
+    ),
+    GroupedOption(
+        ("--server",),
+        group=SCHEDULER,
+        metavar="URL",
+        default="",
+        help="Where the scheduler serves: https://HOST:PORT. Default: its leader's Pod, through "
+        "the API server.",
+    ),
+    GroupedOption(
+        ("--server-ca",),
+        group=SCHEDULER,
+        type=FILE,
+        metavar="FILE",
+        default="",
+        help="The CA of its certificate (PEM). Without it, a certificate of this host is not "
+        "checked, and any other by the system's CAs.",
+    ),
+    GroupedOption(
+        ("--token-file",),
+        group=SCHEDULER,
+        type=FILE,
+        metavar="FILE",
+        default="",
+        help="A bearer token to show it. Default: the kubeconfig's.",
+    ),
+    GroupedOption(
+        ("--lease",),
+        group=SCHEDULER,
+        metavar="NAMESPACE/NAME",
+        default=DEFAULT_LEASE,
+        show_default=True,
+        help="The Lease that its leader holds.",
+    ),
+    GroupedOption(
+        ("--secure-port", "port"),
+        group=SCHEDULER,
+        type=click.IntRange(1, 65535),
+        default=DEFAULT_PORT,
+        show_default=True,
+        help="The port that its Pod serves HTTPS on.",
     ),
 )

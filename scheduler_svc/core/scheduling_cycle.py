@@ -12,6 +12,7 @@ import numpy as np
 from scheduler_svc.core.binding_cycle import BindingCycle, BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
+from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.evictions import Evictions
 from scheduler_svc.core.failure import FailureHandler, Rejectors, failed_scheduling, reference
@@ -41,8 +42,8 @@ from scheduler_svc.core.status import Code, Status
 
 MAX_PERMIT_SECONDS = 15 * 60
 
-# Told of a Pod, its class and the row that was chosen, before anything has changed by it.
-Witness = Callable[[PodInfo, ClassEvaluation, int], None]
+# Told of a Pod, its class, all Nodes and the chosen row, before anything has changed by it.
+Witness = Callable[[PodInfo, ClassEvaluation, NodeColumns, int], None]
 
 
 class SchedulingCycle:
@@ -99,7 +100,7 @@ class SchedulingCycle:
         if row is None:
             return self._fit_nowhere(queued, evaluation.prepared, respected, now)
         if self.witness is not None:
-            self.witness(pod, evaluation, row)
+            self.witness(pod, evaluation, self._cache.columns, row)
         return self._assume(queued, row, now)
 
     def _choose(

@@ -1,4 +1,4 @@
-"""What operators can read of each step of a Pod: log lines and the metrics of attempts.
+"""What operators can read of each step of a Pod: log lines, metrics, remembered decisions.
 
 One line for each step, with the Pod's key and uid, at the verbosity that kube-scheduler
 has for it. Cost for a scheduled Pod with no line wanted: under 5 µs.
@@ -15,6 +15,7 @@ from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT
 from scheduler_svc.core.queue.hints import QueueingHints
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.clock import read_monotonic_seconds
+from scheduler_svc.shell.explain.memory import DecisionMemory
 
 _HINTS_LOG_SECONDS: Final = 10.0
 
@@ -34,8 +35,15 @@ WHAT_NEXT: Final = {
 class Journal:
     """Notes what happens to Pods; in a dry run they are bound in name only."""
 
-    def __init__(self, metrics: AttemptMetrics, *, dry_run: bool = False) -> None:
+    def __init__(
+        self,
+        metrics: AttemptMetrics,
+        *,
+        memory: DecisionMemory | None = None,
+        dry_run: bool = False,
+    ) -> None:
         self._metrics = metrics
+        self._memory = memory
         self._bound_text = BOUND_IN_DRY_RUN if dry_run else BOUND
         # Those on their way to being bound, with the monotonic second of the decision.
         self._binding: dict[str, tuple[BindPod, float]] = {}
@@ -44,6 +52,8 @@ class Journal:
         """Note that a Pod has a Node, and is about to be bound."""
         self._binding[effect.pod.uid] = (effect, read_monotonic_seconds())
         self._metrics.decided(effect)
+        if self._memory is not None:
+            self._memory.decided(effect)
         if _logger.isEnabledFor(V3):
             pod, uid, node = effect.pod.key, effect.pod.uid, effect.node_name
             _logger.log(
@@ -98,6 +108,8 @@ class Journal:
     def attempt_failed(self, effect: ReportAttempt, seconds: float) -> None:
         """Note an attempt that gave the Pod no Node, or lost it again, after `seconds`."""
         self._metrics.attempt_failed(effect, seconds)
+        if self._memory is not None:
+            self._memory.failed(effect)
         pod, uid = effect.pod.key, effect.pod.uid
         if _logger.isEnabledFor(V3) and not effect.node_name:
             _logger.log(

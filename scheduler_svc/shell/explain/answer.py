@@ -4,10 +4,11 @@
 about every Node; what is not set is left out of the JSON.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 from msgspec.structs import replace
 
-from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.framework.post_filter import PostFilterResult
 from scheduler_svc.core.framework.verdict import ExplainedAttempt, Verdict
 from scheduler_svc.core.status import Status
@@ -75,26 +76,29 @@ def node_answer(status: Status) -> NodeAnswer:
     )
 
 
-def node_answers(verdict: Verdict, columns: NodeColumns) -> dict[str, NodeAnswer]:
+def node_answers(verdict: Verdict, names: Sequence[str]) -> dict[str, NodeAnswer]:
     """Give each Node that was looked at, by name and in the order of names."""
     nodes: dict[str, NodeAnswer] = {}
     for group in verdict.diagnosis.groups:
         answer = node_answer(group.status)
-        nodes.update((columns.names[row], answer) for row in group.rows)
-    names = list(verdict.shares)
+        nodes.update((names[row], answer) for row in group.rows)
+    plugins = list(verdict.shares)
     shares = zip(*(share.tolist() for share in verdict.shares.values()), strict=True)
     rows = verdict.rows.tolist()
-    scored = shares if names else ((),) * len(rows)
+    scored = shares if plugins else ((),) * len(rows)
     for row, total, given in zip(rows, verdict.totals.tolist(), scored, strict=True):
-        scores = dict(zip(names, given, strict=True))
-        nodes[columns.names[row]] = NodeAnswer(scores=scores, total=total)
+        scores = dict(zip(plugins, given, strict=True))
+        nodes[names[row]] = NodeAnswer(scores=scores, total=total)
     return dict(sorted(nodes.items()))
 
 
-def answer_of(attempt: ExplainedAttempt, columns: NodeColumns) -> Answer:
-    """Put what plugins said of a Pod, none of which failed, into words."""
+def answer_of(attempt: ExplainedAttempt, names: Sequence[str]) -> Answer:
+    """Put what plugins said of a Pod, none of which failed, into words.
+
+    `names` are those of the rows, as they were when the plugins were asked.
+    """
     prepared, verdict, rejection = attempt.prepared, attempt.verdict, attempt.prepared.rejection
-    best = sorted(columns.names[row] for row in verdict.best_rows)
+    best = sorted(names[row] for row in verdict.best_rows)
     post_filter = attempt.post_filter
     said = post_filter.status.message if post_filter is not None else ""
     answer = Answer(
@@ -113,7 +117,7 @@ def answer_of(attempt: ExplainedAttempt, columns: NodeColumns) -> Answer:
     return replace(
         answer,
         pre_filter_nodes=tuple(sorted(prepared.node_names or ())),
-        nodes=node_answers(verdict, columns),
+        nodes=node_answers(verdict, names),
     )
 
 
@@ -135,5 +139,5 @@ def post_filter_answer(result: PostFilterResult) -> PostFilterAnswer:
         code=result.status.code.text,
         message=result.status.message,
         nominated_node_name=result.nomination or "",
-        victims=tuple(sorted(v.key for v in preemption.victims)) if preemption else (),
+        victims=tuple(sorted(v.key for v in preemption.to_evict)) if preemption else (),
     )

@@ -10,7 +10,7 @@ from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.framework.profile import Profile
-from scheduler_svc.core.framework.verdict import explain_attempt
+from scheduler_svc.core.framework.verdict import ExplainedAttempt, explain_attempt
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Status
@@ -49,17 +49,33 @@ class ClusterState(Protocol):
         ...
 
 
+Asked = Answer | ExplainedAttempt
+
+
 def explain(
     profiles: Profiles, pod: PodInfo, state: ClusterState, now: Now, *, preempt: bool = False
 ) -> Answer:
     """Judge every Node for a Pod, which changes nothing. O(plugins x Nodes)."""
+    asked = ask(profiles, pod, state, now, preempt=preempt)
+    return put_into_words(asked, state.cache.columns.names)
+
+
+def put_into_words(asked: Asked, names: Sequence[str]) -> Answer:
+    """Make the answer, from nothing but the arguments; `names` are those of the rows."""
+    return asked if isinstance(asked, Answer) else answer_of(asked, names)
+
+
+def ask(
+    profiles: Profiles, pod: PodInfo, state: ClusterState, now: Now, *, preempt: bool = False
+) -> Asked:
+    """Ask the plugins, and change nothing; what they said is yet to be put into words."""
     profile = profiles.of(pod)
     if profile is None:
         return Answer(pod=pod.key, error=f"no profile for scheduler name {pod.scheduler_name}")
     cache = state.cache
     attempt = explain_attempt(profile, pod, cache, state.nominator, now, with_post_filter=preempt)
     if attempt.failure is None:
-        return answer_of(attempt, cache.columns)
+        return attempt
     if attempt.prepared.rejection is not None:
         return failed_pre_filter(pod.key, attempt.failure)
     return _explain_failure(prepare(profile, pod, cache.cluster), cache.cluster, attempt.failure)

@@ -68,21 +68,19 @@ class DecisionMemory:
 
     Parameters
     ----------
-    columns
-        The core's, for the names of Nodes.
+    capacity
+        How many.
     clock, wall_clock
         Monotonic seconds, and Unix time.
     """
 
     def __init__(
         self,
-        columns: NodeColumns,
         *,
         capacity: int = CAPACITY,
         clock: Callable[[], float] = time.perf_counter,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        self._columns = columns
         self._capacity = capacity
         self._clock = clock
         self._wall_clock = wall_clock
@@ -96,10 +94,11 @@ class DecisionMemory:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def witness(self, pod: PodInfo, evaluation: ClassEvaluation, row: int) -> None:
+    def witness(
+        self, pod: PodInfo, evaluation: ClassEvaluation, columns: NodeColumns, row: int
+    ) -> None:
         """Note the best Nodes for a Pod at the moment that one of them is chosen."""
         began = self._clock()
-        columns = self._columns
         rows = best_rows(evaluation, row)
         totals = evaluation.totals[rows].tolist()
         names = [columns.names[r] for r in rows]

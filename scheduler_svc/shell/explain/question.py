@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 from enum import Enum, auto
+from typing import Final
 
 import msgspec
+
+DEFAULT_LEASE: Final = "kube-system/berthmaster"
+DEFAULT_PORT: Final = 10259
 
 
 class QuestionError(ValueError):
@@ -29,6 +33,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         A manifest of one that does not.
     decision_id
         A decision that the scheduler may remember.
+    server, server_ca, token_file
+        The URL of the running scheduler, the CA of its certificate, and what to show it.
+    lease, port
+        Else: the Lease that it holds, as namespace/name, and the port its Pod serves on.
     """
 
     source: Source
@@ -43,6 +51,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     best_count: int = 5
     kubeconfig: str | None = None
     context: str | None = None
+    server: str = ""
+    server_ca: str = ""
+    token_file: str = ""
+    lease: str = DEFAULT_LEASE
+    port: int = DEFAULT_PORT
 
 
 class Flags(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +73,11 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     best: int
     kubeconfig: str | None
     context: str | None
+    server: str
+    server_ca: str
+    token_file: str
+    lease: str
+    port: int
 
 
 def question_of(flags: Flags) -> Question:
@@ -86,6 +104,11 @@ def question_of(flags: Flags) -> Question:
         best_count=flags.best,
         kubeconfig=flags.kubeconfig,
         context=flags.context,
+        server=flags.server,
+        server_ca=flags.server_ca,
+        token_file=flags.token_file,
+        lease=flags.lease,
+        port=flags.port,
     )
 
 

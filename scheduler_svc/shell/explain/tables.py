@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scheduler_svc.shell.explain.answer import Answer, NodeAnswer
+from scheduler_svc.shell.explain.memory import Decision
 
 BEST_COUNT: Final = 5
 _NAMES_SHOWN: Final = 4
@@ -24,6 +25,26 @@ def render(answer: Answer, *, best_count: int = BEST_COUNT) -> RenderableType:
         parts.append(Padding(_rejections(answer), _INDENT))
     if answer.best:
         parts.append(Padding(_shares(_ranked(answer)[:best_count]), _INDENT))
+    return Group(*parts, Text())
+
+
+def render_decision(decision: Decision) -> RenderableType:
+    """Give what a person wants to know about a decision that was made."""
+    text = Text(decision.pod, style="bold")
+    where = f" to {decision.node_name}" if decision.node_name else ""
+    text.append(f": {decision.result}{where}")
+    text.append(f" at {decision.time}, attempt {decision.attempt}", style="dim")
+    if decision.id:
+        text.append(f", decision {decision.id}", style="dim")
+    parts: list[RenderableType] = [text]
+    if decision.message:
+        parts.append(_line(decision.message))
+    if decision.best:
+        ranked = [
+            (node.name, NodeAnswer(scores=dict(node.scores), total=node.total))
+            for node in decision.best
+        ]
+        parts.append(Padding(_shares(ranked), _INDENT))
     return Group(*parts, Text())
 
 

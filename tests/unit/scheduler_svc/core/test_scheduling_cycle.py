@@ -5,6 +5,7 @@ from uuid import NAMESPACE_DNS, uuid5
 
 import pytest
 
+from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.effects import (
     AttemptResult,
     BindPod,
@@ -69,8 +70,7 @@ def test_the_best_node_is_bound() -> None:
 def test_a_witness_sees_the_choice_before_anything_has_changed_by_it() -> None:
     seen: list[tuple[str, str, list[int], bool]] = []
 
-    def witness(pod: PodInfo, evaluation: ClassEvaluation, row: int) -> None:
-        columns = scheduler.columns
+    def witness(pod: PodInfo, evaluation: ClassEvaluation, columns: NodeColumns, row: int) -> None:
         totals = evaluation.totals[columns.rows_of(["n1", "n2"])].tolist()
         seen.append((pod.key, columns.names[row], totals, pod.uid in scheduler.cache))
 

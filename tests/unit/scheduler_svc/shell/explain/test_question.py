@@ -18,6 +18,11 @@ def ask(*words: str, **flags: Any) -> Question:
         "best": 5,
         "kubeconfig": None,
         "context": None,
+        "server": "",
+        "server_ca": "",
+        "token_file": "",
+        "lease": "kube-system/berthmaster",
+        "port": 10259,
     }
     return question_of(Flags(words=words, **(given | flags)))
 

@@ -1,0 +1,247 @@
+"""Asks the running scheduler: at a URL, or at the leader's Pod through the API server's proxy.
+
+The leader is found by its Lease, whose holder begins with the name of its Pod. The scheduler
+wants to know who asks, and the proxy keeps the user's own credentials to itself; so the API
+server is asked for a short-lived token of the Pod's own ServiceAccount, which goes along in a
+header. Whoever may have that token may ask, and the Pod learns nothing that it could not do.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from kubeio.client import KubeClient
+from kubeio.credentials import Credentials
+from kubeio.errors import InvalidError, KubeError, NotFoundError
+from kubeio.lease import LeaseClient
+from kubeio.login import KubeConfigError, Login
+from kubeio.resources import ResourcePath
+from kubeio.serving import PROXIED_AUTHORIZATION
+from scheduler_svc.core.errors import InputError
+from scheduler_svc.shell.explain.answer import Answer
+from scheduler_svc.shell.explain.endpoint import Explanation
+from scheduler_svc.shell.explain.listing import PODS, Note, admit_by_server
+from scheduler_svc.shell.explain.memory import Decision
+from scheduler_svc.shell.explain.question import Question, QuestionError
+from scheduler_svc.shell.explain.saved import pod_manifests
+
+TOKEN_SECONDS: Final = 600
+"""The shortest that the API server gives out."""
+ANSWER_SECONDS: Final = 300.0
+_LEASE_SECONDS: Final = 10.0
+_SERVICE_ACCOUNTS: Final = ResourcePath("", "v1", "serviceaccounts")
+
+Told = Answer | Explanation | Decision
+
+
+class SchedulerNotFoundError(Exception):
+    """There is no scheduler that could be asked; says why, and what to do."""
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    namespace: str
+
+
+class _PodSpec(msgspec.Struct, rename="camel"):
+    service_account_name: str = "default"
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+    spec: _PodSpec
+
+
+class _Pods(msgspec.Struct):
+    items: list[_Pod]
+
+
+class _TokenStatus(msgspec.Struct):
+    token: str
+
+
+class _TokenRequest(msgspec.Struct):
+    status: _TokenStatus
+
+
+class Contact(NamedTuple):
+    """How to reach a scheduler: a client, and what its paths begin with."""
+
+    client: KubeClient
+    prefix: str
+
+
+async def ask_scheduler(question: Question, *, user_agent: str, note: Note) -> list[Told]:
+    """Give what the running scheduler says.
+
+    Raises
+    ------
+    KubeConfigError, KubeError, SchedulerNotFoundError
+        Where it cannot be reached.
+    QuestionError, InputError
+        Where it knows no such Pod or decision, or the manifest is none.
+    """
+    async with _contact(question, user_agent) as contact:
+        try:
+            return await _ask(contact, question, user_agent, note)
+        except (NotFoundError, InvalidError) as error:
+            if error.reason:  # it is the API server that gives one
+                raise
+            raise QuestionError(error.message.strip()) from error
+
+
+async def _ask(contact: Contact, question: Question, user_agent: str, note: Note) -> list[Told]:
+    preempt = {"preempt": "true"} if question.preempt else {}
+    if question.decision_id:
+        path = f"/explain/decisions/{quote(question.decision_id, safe='')}"
+        return [await _get(contact, path, {}, Decision)]
+    if question.pod_name:
+        path = f"/explain/pods/{quote(question.namespace)}/{quote(question.pod_name)}"
+        return [await _get(contact, path, preempt, Explanation)]
+    if question.pod_path:
+        manifests = await _admitted(question, user_agent, note)
+        return [await _post(contact, manifest, preempt) for manifest in manifests]
+    response = await contact.client.call(
+        "GET", f"{contact.prefix}/explain/pending", params=preempt, timeout_seconds=ANSWER_SECONDS
+    )
+    return [msgspec.json.decode(line, type=Answer) for line in response.body.splitlines()]
+
+
+async def _get(contact: Contact, path: str, params: dict[str, str], kind: type[Any]) -> Told:
+    told: Told = await contact.client.get_json(
+        f"{contact.prefix}{path}", kind, params=params, timeout_seconds=ANSWER_SECONDS
+    )
+    return told
+
+
+async def _post(contact: Contact, manifest: dict[str, Any], params: dict[str, str]) -> Answer:
+    response = await contact.client.call(
+        "POST",
+        f"{contact.prefix}/explain/pods",
+        body=msgspec.json.encode(manifest),
+        params=params,
+        timeout_seconds=ANSWER_SECONDS,
+    )
+    return msgspec.json.decode(response.body, type=Answer)
+
+
+async def _admitted(question: Question, user_agent: str, note: Note) -> Sequence[dict[str, Any]]:
+    """Have the API server fill in what it would, if it is there and lets us."""
+    manifests = pod_manifests(question.pod_path)
+    for manifest in manifests:
+        metadata = manifest.get("metadata") or {}
+        name = metadata.get("name") or metadata.get("generateName") or "new"
+        namespace = metadata.get("namespace") or question.namespace
+        manifest["metadata"] = {**metadata, "name": name, "namespace": namespace}
+    try:
+        credentials = await Credentials.load(question.kubeconfig, context=question.context)
+        async with KubeClient(credentials, user_agent=user_agent) as client:
+            admitted = await admit_by_server(client, manifests, question.namespace)
+    except (KubeConfigError, KubeError) as error:
+        note(f"the Pod is taken as it is, without the API server's defaults: {error}")
+        return manifests
+    if admitted is None:
+        note("you may not create Pods: this one is taken as it is, without defaults")
+        return manifests
+    return admitted
+
+
+@asynccontextmanager
+async def _contact(question: Question, user_agent: str) -> AsyncIterator[Contact]:
+    if question.server:
+        login = await _login_at(question)
+
+        async def read_again() -> Login:
+            return login
+
+        credentials = Credentials(login, read_again)
+        async with KubeClient(credentials, user_agent=user_agent) as client:
+            yield Contact(client, "")
+        return
+    credentials = await Credentials.load(question.kubeconfig, context=question.context)
+    async with KubeClient(credentials, user_agent=user_agent) as client:
+        pod = await _leader(client, question)
+        token = await _token(client, pod)
+    headers = {PROXIED_AUTHORIZATION: f"Bearer {token}"}
+    async with KubeClient(credentials, user_agent=user_agent, headers=headers) as client:
+        target = PODS.in_namespace(pod.metadata.namespace)
+        address = f"https:{pod.metadata.name}:{question.port}"
+        yield Contact(client, target.object(address, "proxy"))
+
+
+async def _login_at(question: Question) -> Login:
+    """Make the login for a URL. Certificates of other hosts than this one are checked."""
+    host = urlsplit(question.server).hostname or ""
+    return Login(
+        server_url=question.server.rstrip("/"),
+        authorization=await _authorization(question),
+        ca_file=question.server_ca or None,
+        verify=bool(question.server_ca) or not _is_this_host(host),
+    )
+
+
+def _is_this_host(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+async def _authorization(question: Question) -> str | None:
+    """Give the token of the file, else the kubeconfig's, if there is one."""
+    if question.token_file:
+        return f"Bearer {_read_token(question.token_file)}"
+    try:
+        credentials = await Credentials.load(question.kubeconfig, context=question.context)
+    except KubeConfigError:
+        if question.kubeconfig or question.context:
+            raise
+        return None
+    return credentials.authorization
+
+
+def _read_token(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--token-file {path}: {error}") from error
+
+
+async def _leader(client: KubeClient, question: Question) -> _Pod:
+    """Find the Pod that holds the Lease."""
+    namespace, _, name = question.lease.rpartition("/")
+    lease = LeaseClient(client, namespace=namespace or "kube-system", name=name)
+    record = await lease.get(timeout_seconds=_LEASE_SECONDS)
+    if record is None or not record.holder_identity:
+        why = "does not exist" if record is None else "is held by nobody"
+        raise SchedulerNotFoundError(
+            f"the Lease {question.lease} {why}: no scheduler runs, or it has another Lease "
+            "(--lease NAMESPACE/NAME), or none (--server URL)"
+        )
+    hostname = record.holder_identity.rpartition("_")[0]
+    selector = {"fieldSelector": f"metadata.name={hostname},status.phase=Running"}
+    pods = await client.get_json(PODS.collection, _Pods, params=selector)
+    if len(pods.items) != 1:
+        count = "no Pod" if not pods.items else "more than one Pod"
+        raise SchedulerNotFoundError(
+            f"the leader is {record.holder_identity}, and {count} of that name runs here: say "
+            "where it serves, with --server https://HOST:PORT"
+        )
+    return pods.items[0]
+
+
+async def _token(client: KubeClient, pod: _Pod) -> str:
+    accounts = _SERVICE_ACCOUNTS.in_namespace(pod.metadata.namespace)
+    request = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "spec": {"expirationSeconds": TOKEN_SECONDS},
+    }
+    path = accounts.object(pod.spec.service_account_name, "token")
+    answer = await client.send_json("POST", path, request, _TokenRequest)
+    return answer.status.token
