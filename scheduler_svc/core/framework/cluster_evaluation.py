@@ -91,9 +91,11 @@ class ClusterEvaluation:
 
     @property
     def size_bytes(self) -> int:
-        """The memory its arrays take."""
+        """The memory its arrays take, and what plugins keep."""
         own = self.totals.nbytes + sum(share.size_bytes for share in self._normalized)
         own += sum(share.nbytes for share in self._shares.values())
+        own += sum(plugin.state_size_bytes(state) for plugin, state in self._filters)
+        own += sum(plugin.state_size_bytes(state) for plugin, state, _ in self._scores)
         return self._local.size_bytes + own
 
     def refresh(self, columns: NodeColumns, stopwatch: Stopwatch | None = None) -> None:

@@ -66,6 +66,11 @@ class Plugin:
         del pod, cluster
         return None
 
+    def state_size_bytes(self, state: "State") -> int:
+        """Give the memory of what a state of scope CLUSTER keeps by Node; asked once a cycle."""
+        del state
+        return 0
+
     def failure(self, state: "State") -> Status | None:
         """Give what went wrong in `filter` or a score, of the first Node by name.
 

@@ -41,29 +41,29 @@ class DomainTotals:
     """The weighted number of Pods in the domains of each Node: float64 `(N,)`, whole numbers.
 
     Of at least one term. Nodes without the key of a term get nothing of it, and Pods on them
-    count for nobody.
+    count for nobody. `size_bytes` is the memory of all counts, those that others hold as well.
     Cost of `refresh`: O(Pods that came or went) for keys that no two Nodes share the value of,
     some 8 µs a key for others; O(N) a term where a Node's label or much else has changed.
     """
 
-    __slots__ = ("_parts", "_totals")
+    __slots__ = ("_parts", "_totals", "size_bytes")
 
     def __init__(self, columns: NodeColumns, terms: Iterable[CountedTerm]) -> None:
         self._parts = _parts(columns, terms)
         self._totals: Float64Array | None = None
-
-    @property
-    def size_bytes(self) -> int:
-        """The memory its arrays take."""
-        return 0 if self._totals is None else self._totals.nbytes
+        self.size_bytes = 0
 
     def refresh(self) -> Float64Array:
         """Bring the totals up to date and give them: read-only."""
         totals = self._totals
         changes = None if totals is None else _follow(self._parts)
         if totals is None or changes is None:
-            self._totals = np.sum([part.by_row(part.count()) for part in self._parts], axis=0)
-            return self._totals
+            counts = [part.by_row(part.count()) for part in self._parts]
+            self._totals = first = np.array(counts[0])
+            for other in counts[1:]:
+                first += other
+            self.size_bytes = first.nbytes + _tally_bytes(self._parts)
+            return first
         for part, by_domain in zip(self._parts, changes, strict=True):
             if part.is_unique:
                 for row, change in by_domain.items():
@@ -88,17 +88,13 @@ class DomainPresence:
     last of a domain that several Nodes share.
     """
 
-    __slots__ = ("_masks", "_parts", "_tables")
+    __slots__ = ("_masks", "_parts", "_tables", "size_bytes")
 
     def __init__(self, columns: NodeColumns, terms: Iterable[CountedTerm]) -> None:
         self._parts = _parts(columns, terms)
         self._tables: list[Int32Array] = []
         self._masks: list[BoolArray] = []
-
-    @property
-    def size_bytes(self) -> int:
-        """The memory its arrays take."""
-        return sum(array.nbytes for array in (*self._tables, *self._masks))
+        self.size_bytes = 0
 
     def refresh(self) -> BoolArray:
         """Bring the mask up to date and give it: read-only."""
@@ -109,6 +105,8 @@ class DomainPresence:
                 part.by_row(table > 0)
                 for part, table in zip(self._parts, self._tables, strict=True)
             ]
+            own = sum(array.nbytes for array in (*self._tables, *self._masks))
+            self.size_bytes = own + _tally_bytes(self._parts)
         else:
             for index, by_domain in enumerate(changes):
                 if by_domain:
@@ -140,6 +138,10 @@ def _parts(columns: NodeColumns, terms: Iterable[CountedTerm]) -> list["_Part"]:
     ]
 
 
+def _tally_bytes(parts: list["_Part"]) -> int:
+    return sum(term.counter.tally.counts.nbytes for part in parts for term in part.terms)
+
+
 def _follow(parts: list["_Part"]) -> list[dict[int, int]] | None:
     """Give what has changed in each part; None if they have to be counted anew."""
     changes = []
@@ -159,11 +161,11 @@ class _Part:
     label, and 0.
     """
 
-    __slots__ = ("_column", "_positions", "_terms", "_version", "domain_count", "is_unique")
+    __slots__ = ("_column", "_positions", "_version", "domain_count", "is_unique", "terms")
 
     def __init__(self, column: LabelColumn, terms: list[CountedTerm]) -> None:
         self._column = column
-        self._terms = terms
+        self.terms = terms
         self._positions = [-1] * len(terms)
         self._version = -1
         self.domain_count = 0
@@ -183,7 +185,7 @@ class _Part:
         rows = np.flatnonzero(codes >= 0)
         domains = rows if self.is_unique else codes[rows]
         table = np.zeros(self.domain_count + 1)
-        for index, term in enumerate(self._terms):
+        for index, term in enumerate(self.terms):
             tally = term.counter.tally
             self._positions[index] = tally.log.position
             if tally.total:
@@ -197,7 +199,7 @@ class _Part:
             return None
         changes: dict[int, int] = {}
         code_of = self._column.codes.item
-        for index, term in enumerate(self._terms):
+        for index, term in enumerate(self.terms):
             log = term.counter.tally.log
             position = log.position
             if position == self._positions[index]:
@@ -220,6 +222,6 @@ class _Part:
         has_key = self._column.codes >= 0
         return any(
             bool(term.counter.tally.counts[has_key].any())
-            for term in self._terms
+            for term in self.terms
             if term.counter.tally.total
         )

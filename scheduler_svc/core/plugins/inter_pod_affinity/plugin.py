@@ -22,7 +22,7 @@ from scheduler_svc.core.framework.interface import (
     Scope,
 )
 from scheduler_svc.core.labels import BoolArray
-from scheduler_svc.core.plugins.inter_pod_affinity.hints import REGISTRATIONS
+from scheduler_svc.core.plugins.inter_pod_affinity.hints import Hints
 from scheduler_svc.core.plugins.inter_pod_affinity.own_terms import OwnTerms, OwnTermsIndex
 from scheduler_svc.core.plugins.inter_pod_affinity.states import FilterState, ScoreState
 from scheduler_svc.core.pods import PodInfo
@@ -60,6 +60,11 @@ class InterPodAffinity(
         self._hard_weight = hard_pod_affinity_weight
         self._ignores_others = ignore_preferred_terms_of_existing_pods
         self._own_terms = OwnTermsIndex(matches_no_labels=upstream_quirks)
+        self._hints = Hints()
+
+    def attach(self, cluster: Cluster) -> None:
+        """Let hints know the labels of Namespaces."""
+        self._hints.namespaces = cluster.objects[ObjectKind.NAMESPACE]
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
         """Give the Pod's terms, whether it meets them itself, and others' terms that it meets.
@@ -84,6 +89,14 @@ class InterPodAffinity(
         """Pass Nodes that are near what is demanded, and away from it."""
         mask = state.mask()
         return None if mask is None else mask[nodes.rows]
+
+    def is_concerned_by(self, state: FilterState, pod: PodInfo) -> bool:
+        """Whether a Pod is one that is demanded near or away, or may itself demand to be away."""
+        return state.concerns(pod)
+
+    def state_size_bytes(self, state: FilterState | ScoreState) -> int:
+        """Give the memory of the counts."""
+        return state.size_bytes
 
     def rejections(self, state: FilterState, nodes: NodeView) -> Sequence[Rejection]:
         """Tell the Pod's own demands, which are looked at first, from those of others."""
@@ -110,7 +123,7 @@ class InterPodAffinity(
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when Pods, Nodes or Namespaces change so that a demand may be met."""
-        return REGISTRATIONS
+        return self._hints.registrations()
 
     def _terms(self, pod: PodInfo, cluster: Cluster) -> tuple[OwnTerms | None, TermMatch]:
         match = cluster.affinity_terms.match(pod.namespace, pod.labels)

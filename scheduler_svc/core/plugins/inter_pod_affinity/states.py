@@ -66,6 +66,25 @@ class FilterState:
         self._is_idle = False
         self._note_idleness()
 
+    @property
+    def size_bytes(self) -> int:
+        """The memory of its counts."""
+        excluding = 0 if self._excluding is None else self._excluding.size_bytes
+        return excluding + sum(presence.size_bytes for presence in self._affinity)
+
+    def concerns(self, pod: PodInfo) -> bool:
+        """Whether a Pod that comes or goes may change where the class may be."""
+        rules = pod.shape.affinity_rules
+        if rules is not None and rules.anti_affinity:
+            return True
+        if self._own is None:
+            return False
+        queries = [term.query for term in self._own.anti_affinity]
+        if self._own.affinity is not None:
+            queries.append(self._own.affinity)
+        labels = dict(pod.labels)
+        return any(query.matches(pod.namespace, labels, is_terminating=False) for query in queries)
+
     def mask(self) -> BoolArray | None:
         """Give where the class may be; None for everywhere."""
         if not self._cluster.speculated:
@@ -132,6 +151,11 @@ class ScoreState:
             demanding = _of_kind(TermKind.AFFINITY, match.holders)
             terms += _existing_counts(demanding, cluster, hard_weight)
         self._totals = DomainTotals(cluster.columns, terms) if terms else None
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory of its counts."""
+        return 0 if self._totals is None else self._totals.size_bytes
 
     def scores(self, rows: Rows, feasible: BoolArray) -> Int64Array | None:
         """Give int64 `(K,)` 0 to 100; None where nothing draws or repels the class."""

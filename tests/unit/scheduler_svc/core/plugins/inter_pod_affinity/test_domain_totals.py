@@ -160,11 +160,13 @@ def test_nothing_counted_is_not_the_same_as_nothing_left_over() -> None:
 
 def test_the_memory_of_arrays_is_known() -> None:
     columns = make_nodes()
-    terms = [CountedTerm(counted(columns, a1=1), "zone")]
+    web, db = counted(columns, a1=1), counted(columns, b1=1)
+    terms = [CountedTerm(web, "zone"), CountedTerm(db, "zone")]
     totals, presence = DomainTotals(columns, terms), DomainPresence(columns, terms)
     assert totals.size_bytes == presence.size_bytes == 0
     totals.refresh()
     presence.refresh()
-    assert totals.size_bytes == 8 * columns.capacity
+    tallies = web.tally.counts.nbytes + db.tally.counts.nbytes
+    assert totals.size_bytes == 8 * columns.capacity + tallies
     # A mask, and a count for each of two zones and for Nodes in none.
-    assert presence.size_bytes == columns.capacity + 4 * 3
+    assert presence.size_bytes == columns.capacity + 4 * 3 + tallies

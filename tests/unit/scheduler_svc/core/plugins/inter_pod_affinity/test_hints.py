@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from scheduler_svc.core.affinity_objects import LabelRequirement, LabelSelector, PodAffinity
+from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -13,9 +15,9 @@ from scheduler_svc.core.framework.cluster_events import (
 )
 from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_svc.core.plugins.inter_pod_affinity.hints import (
+    Hints,
     after_namespace_change,
     after_node_change,
-    after_pod_change,
 )
 from scheduler_svc.core.pods import PodInfo
 from tests.builders import make_pod_info
@@ -23,6 +25,7 @@ from tests.unit.scheduler_svc.core.plugins.asking import EVENTS, is_queued, regi
 from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.asking import A1, B1, BARE, node
 from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.terms import (
     EVERY_NAMESPACE,
+    NOT_TEAM_A,
     TEAM_A,
     app,
     demands,
@@ -55,7 +58,7 @@ NEAR_ITSELF = waiting(near=demands(term("web")), app="web")
 
 
 def pod_hint(pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
-    return after_pod_change(pod, old, new) is QueueingHint.QUEUE
+    return Hints().after_pod_change(pod, old, new) is QueueingHint.QUEUE
 
 
 @pytest.mark.parametrize(
@@ -69,7 +72,7 @@ def pod_hint(pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
         (waiting(near=demands(term(None))), False),
         (waiting(near=demands(term("web", namespaces=["elsewhere"]))), False),
         (waiting(near=demands(term("web", of=EVERY_NAMESPACE))), True),
-        # It takes the labels of a Namespace to tell.
+        # The labels of Namespaces are not known.
         (waiting(near=demands(term("web", of=TEAM_A))), True),
     ],
 )
@@ -204,3 +207,21 @@ def test_the_events_it_hears_of() -> None:
 def test_rules_without_a_selector_are_about_no_pod() -> None:
     assert not pod_hint(waiting(away=demands(term(None))), WEB, None)
     assert pod_hint(waiting(away=demands(term(app("web")))), WEB, None)
+
+
+def test_labels_of_namespaces_are_looked_up_where_they_are_known() -> None:
+    plugin, cluster = InterPodAffinity(), Cluster()
+    plugin.attach(cluster)
+    cluster.objects[ObjectKind.NAMESPACE].upsert(namespace("team-a", team="a"))
+    cluster.objects[ObjectKind.NAMESPACE].upsert(namespace("team-b", team="b"))
+
+    def helps(pod: PodInfo, space: str) -> bool:
+        new = other(space=space, app="web")
+        return is_queued(plugin, EVENTS["Pod add"], pod, None, new)
+
+    assert helps(SELECTS, "team-a")
+    assert not helps(SELECTS, "team-b")
+    assert helps(SELECTS, "unheard-of")
+    assert not helps(NEAR_WEB, "team-a")
+    # As upstream, which asks the selector about a namespace without labels, too.
+    assert helps(waiting(near=demands(term("web", of=NOT_TEAM_A))), "team-a")

@@ -1,7 +1,10 @@
 """What the plugin keeps of a class answers rightly for Pods that are only supposed to be there."""
 
+import pytest
+
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.verdict import judge
+from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_svc.core.pods import PodInfo
 from tests.builders import make_pod_info
 from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.asking import (
@@ -99,3 +102,49 @@ def test_guests_are_judged_for_the_pod_that_is_asked_about() -> None:
             answer = asked.by_name(judge(prepared, asked.cluster.columns))
         assert answer["a2"] == expected
     assert asked.classes.statistics().class_count == 1
+
+
+@pytest.mark.parametrize(
+    ("pod", "other", "expected"),
+    [
+        (new(near=demands(term("web"))), running("web", "a1"), True),
+        (new(near=demands(term("web"))), running("db", "a1"), False),
+        (new(away=demands(term("web"))), running("web", "a1"), True),
+        (new(away=demands(term("web"))), running("db", "a1"), False),
+        # It may demand to be away from the Pod.
+        (new(away=demands(term("web"))), running("db", "a1", away=demands(term("x"))), True),
+        (new("shunned"), running("db", "a1", away=demands(term("x"))), True),
+        (new("shunned"), running("db", "a1", near=demands(term("x"))), False),
+    ],
+)
+def test_pods_that_may_change_the_answer(pod: PodInfo, other: PodInfo, expected: bool) -> None:
+    asked = Asked(running("y", "b1", away=demands(term("shunned"))))
+    [(plugin, state)] = prepare(asked.profile, pod, asked.cluster).filters
+    assert plugin.is_concerned_by(state, other) is expected
+
+
+def test_what_is_kept_counts_as_memory_of_the_class() -> None:
+    asked = Asked(running("web", "a1", near=prefers((1, term("new")))))
+    capacity = asked.cluster.columns.capacity
+
+    def size_bytes(pod: PodInfo) -> int:
+        return asked.classes.evaluation(pod).size_bytes
+
+    plain, drawn, lonely = size_bytes(new("plain")), size_bytes(new()), make_lonely()
+    # Totals of 8 bytes and counts of 4.
+    assert drawn >= plain + 12 * capacity
+    # Beside these a mask, and counts of Pods and of domains.
+    assert size_bytes(lonely) >= drawn + 9 * capacity
+
+
+def make_lonely() -> PodInfo:
+    return new(near=demands(term("web")), away=demands(term("x", "host")))
+
+
+def test_no_weight_no_memory() -> None:
+    asked = Asked(
+        running("web", "a1", near=demands(term("new"))),
+        plugin=InterPodAffinity(hard_pod_affinity_weight=0),
+    )
+    assert asked(new()) == NOTHING
+    assert asked.classes.evaluation(new()).size_bytes > 0
