@@ -158,6 +158,29 @@ def test_of_pods_with_one_name_the_first_is_taken(config: PodConfig) -> None:
     assert merge(config, second) == [("REMOVE", ["a"]), ("ADD", ["a"])]
 
 
+def test_of_pods_with_one_uid_the_first_is_taken(config: PodConfig) -> None:
+    first, second = make_pod("a", uid="1"), make_pod("b", uid="1")
+    merged = config.merge(Source.API, [first, second], at(0))
+    assert told(merged.updates) == [("ADD", ["a"])]
+    assert merged.duplicates == (second,)
+    assert merge(config, first) == []
+
+
+def test_names_may_be_handed_on_within_one_list(config: PodConfig) -> None:
+    merge(config, make_pod("a", uid="1"), make_pod("b", uid="2"))
+    assert merge(config, make_pod("b", uid="1"), make_pod("a", uid="2")) == []
+    assert merge(config, make_pod("b", uid="3"), make_pod("a", uid="2")) == [
+        ("REMOVE", ["a"]),
+        ("ADD", ["b"]),
+    ]
+    renamed, other = make_pod("c", uid="2"), make_pod("a", uid="4")
+    assert merge(config, make_pod("b", uid="3"), renamed) == []
+    assert merge(config, make_pod("b", uid="3"), renamed, other) == [("ADD", ["a"])]
+    assert config.merge(Source.API, [make_pod("c", uid="5"), renamed], at(0)).duplicates == (
+        renamed,
+    )
+
+
 def test_sources_may_have_pods_of_one_name(config: PodConfig) -> None:
     merge(config, make_pod(uid="1"))
     assert merge(config, make_pod(uid="2"), source=Source.FILE) == [("ADD", ["a"])]
