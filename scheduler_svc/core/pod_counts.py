@@ -3,11 +3,12 @@
 A `PodQuery` says which Pods; whoever needs its counts holds a `PodCounter`, and they are
 kept for as long as somebody does. Pods alike in namespace and labels are one group, so
 that a new query is counted in O(groups + their Nodes), and a Pod that no query wants costs
-one look-up.
+one look-up. A new group finds its queries by namespace and label: O(labels).
 """
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Final
 
 import msgspec
@@ -22,6 +23,8 @@ _LOG_CAPACITY: Final = 1024
 _SPARE_TALLIES: Final = 64
 
 GroupKey = tuple[str, Labels, bool]
+# A namespace, None for all, and a label that Pods must have, if there is one.
+_Home = tuple[str | None, tuple[str, str] | None]
 
 
 class PodTerm(msgspec.Struct, frozen=True):
@@ -113,6 +116,7 @@ class PodCounts:
         self._row_count = row_count
         self._groups: dict[GroupKey, _Group] = {}
         self._tallies: dict[PodQuery, Tally] = {}
+        self._homes: dict[_Home, dict[PodQuery, Tally]] = {}
         self._counters: weakref.WeakValueDictionary[PodQuery, PodCounter] = (
             weakref.WeakValueDictionary()
         )
@@ -141,6 +145,7 @@ class PodCounts:
             if tally is None:
                 self._drop_unheld()
                 tally = self._tallies[query] = self._counted(query)
+                self._give_home(query, tally)
             counter = self._counters[query] = PodCounter(query, tally)
         return counter
 
@@ -167,14 +172,32 @@ class PodCounts:
         known = dict(labels)
         return [
             tally
-            for query, tally in self._tallies.items()
+            for home in product((namespace, None), (None, *labels))
+            for query, tally in self._homes.get(home, {}).items()
             if query.matches(namespace, known, is_terminating=is_terminating)
         ]
+
+    def _give_home(self, query: PodQuery, tally: Tally) -> None:
+        """Put a query where it is found by each Pod that it may want, and by few others."""
+        term = query.terms[0]
+        namespaces: Sequence[str | None] = [None]
+        if term.namespaces is not None:
+            namespaces = sorted(term.namespaces)
+        labels: Sequence[tuple[str, str] | None] = [None]
+        for requirement in term.selector.requirements:
+            if requirement.operator == "In":
+                labels = [(requirement.key, value) for value in requirement.values]
+                break
+        for home in product(namespaces, labels):
+            self._homes.setdefault(home, {})[query] = tally
 
     def _drop_unheld(self) -> None:
         if len(self._tallies) < 2 * len(self._counters) + _SPARE_TALLIES:
             return
         self._tallies = {q: t for q, t in self._tallies.items() if q in self._counters}
+        self._homes.clear()
+        for query, tally in self._tallies.items():
+            self._give_home(query, tally)
         kept = set(self._tallies.values())
         for group in self._groups.values():
             group.tallies = [tally for tally in group.tallies if tally in kept]
@@ -183,23 +206,16 @@ class PodCounts:
 class DomainSums:
     """A tally summed over the Nodes of each value of a label: int64 `(values + 1,)`.
 
-    The last entry, which the code of an absent label indexes, stays 0. Perhaps only some
-    Nodes count: bool `(N,)`. Cost of `refresh`: O(Pods that came or went), O(N) after a
-    Node's label has changed.
+    The last entry, which the code of an absent label indexes, stays 0. Cost of `refresh`:
+    O(Pods that came or went), O(N) after a Node's label has changed.
     """
 
-    __slots__ = ("_eligible", "_position", "_version", "column", "sums", "tally")
+    __slots__ = ("_position", "_version", "column", "sums", "tally")
 
     def __init__(self, tally: Tally, column: LabelColumn) -> None:
         self.tally, self.column = tally, column
         self.sums = np.zeros(1, dtype=np.int64)
-        self._eligible: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
         self._version = self._position = -1
-
-    def restrict(self, eligible: np.ndarray[tuple[int], np.dtype[np.bool_]] | None) -> None:
-        """Count only the Nodes in `eligible`, from the next refresh on."""
-        self._eligible = eligible
-        self._version = -1
 
     def refresh(self) -> bool:
         """Bring the sums up to date; whether any may have changed."""
@@ -221,14 +237,10 @@ class DomainSums:
         self._version = self.column.version
         codes, counts = self.column.codes, self.tally.counts
         counted = codes >= 0
-        if self._eligible is not None:
-            counted &= self._eligible
         length = len(self.column.values) + 1
         sums = np.bincount(codes[counted], weights=counts[counted], minlength=length)
         self.sums = sums.astype(np.int64)
 
     def _add(self, rows: RowArray, signs: RowArray) -> None:
-        if self._eligible is not None:
-            signs = signs * self._eligible[rows]
         np.add.at(self.sums, self.column.codes[rows], signs)
         self.sums[-1] = 0
