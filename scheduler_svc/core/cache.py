@@ -21,8 +21,9 @@ from contextlib import contextmanager
 
 import msgspec
 
+from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.columns import PODS_ROW, NodeColumns
+from scheduler_svc.core.columns import PODS_ROW, Int64Array, NodeColumns
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pods import PodInfo
@@ -196,6 +197,7 @@ class Speculation:
         self._done = cluster.speculated
         # One within another undoes only what is its own.
         self._start = len(self._done)
+        self._freed: list[tuple[RowArray, Int64Array]] = []
 
     def add(self, pod: PodInfo, row: int) -> None:
         """Count a Pod on the Node of `row`."""
@@ -205,8 +207,16 @@ class Speculation:
         """Count a Pod off the Node of `row`, on which it is."""
         self._count(pod, row, -1)
 
+    def free_up(self, rows: RowArray, amounts: Int64Array) -> None:
+        """Add int64 `(R, K)` to what is free on K different rows, nothing else changes."""
+        self._cluster.columns.free_up(rows, amounts)
+        self._freed.append((rows, amounts))
+
     def undo(self) -> None:
         """Bring everything back to what it was."""
+        while self._freed:
+            rows, amounts = self._freed.pop()
+            self._cluster.columns.free_up(rows, -amounts)
         while len(self._done) > self._start:
             pod, row, sign = self._done.pop()
             self._cluster.count(pod, row, -sign)

@@ -231,6 +231,11 @@ class NodeColumns:
         self.room[:, row] = self.free[:, row]
         self.usage_log.append(row)
 
+    def free_up(self, rows: RowArray, amounts: Int64Array) -> None:
+        """Add int64 `(R, K)` to what is free on K different rows; in no log, for what would be."""
+        self.free[:, rows] += amounts
+        self.room[:, rows] = self.free[:, rows]
+
     def label_column(self, key: str) -> LabelColumn:
         """Give the codes of one label; the first use of a key costs O(N)."""
         column = self._labels.get(key)

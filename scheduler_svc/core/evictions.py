@@ -76,9 +76,7 @@ class Evictions:
         pod = queued.pod
         effects: list[Effect] = []
         victims: list[Victim] = []
-        for victim in preemption.victims:
-            if victim.is_terminating:
-                continue
+        for victim in preemption.to_evict:
             turned_away = self._bindings.preempt(victim.uid, _PLUGIN, now)
             if turned_away is None:
                 event = _preempted(victim, pod, preemption.node_name)

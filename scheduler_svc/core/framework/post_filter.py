@@ -42,10 +42,15 @@ class FailedAttempt(msgspec.Struct, frozen=True):
 
 
 class Preemption(msgspec.Struct, frozen=True):
-    """Pods to be evicted from a Node, the most important first."""
+    """Pods that have to go from a Node, the most important first."""
 
     node_name: str
     victims: tuple[PodInfo, ...]
+
+    @property
+    def to_evict(self) -> tuple[PodInfo, ...]:
+        """The victims that are not leaving already."""
+        return tuple(pod for pod in self.victims if not pod.is_terminating)
 
 
 class PostFilterResult(msgspec.Struct, frozen=True):

@@ -135,6 +135,4 @@ def _rotated(rows: RowArray, seed: int) -> RowArray:
 
 def _evicted_count(preemption: Preemption) -> int:
     """Count the victims; 0 if all of them are leaving already, and nothing is to be done."""
-    if all(pod.is_terminating for pod in preemption.victims):
-        return 0
-    return len(preemption.victims)
+    return len(preemption.victims) if preemption.to_evict else 0

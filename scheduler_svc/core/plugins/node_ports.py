@@ -35,6 +35,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
 
     name = "NodePorts"
     filter_scope = Scope.USAGE
+    reads_pods = False
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Skip for a Pod that wants no host port; the state is the ports it wants."""

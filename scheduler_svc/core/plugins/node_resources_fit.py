@@ -70,6 +70,7 @@ class NodeResourcesFit(
 
     name = "NodeResourcesFit"
     filter_scope = Scope.USAGE
+    reads_pods = False
     score_scope = Scope.USAGE
 
     def __init__(

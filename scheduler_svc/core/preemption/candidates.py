@@ -30,7 +30,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def by_importance(pod: PodInfo) -> tuple[int, str]:
     """Give a sort key: the Pod of the highest priority first, among equals the oldest."""
-    return (-pod.priority, pod.start_time or _NOT_STARTED)
+    return (-pod.shape.priority, pod.start_time or _NOT_STARTED)
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:
@@ -40,13 +40,15 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
     victim, smallest sum of priorities, fewest victims, and then the one whose oldest victim
     of the highest priority is youngest. Of equals it is the first.
     """
-    best = min(map(_harm, candidates))
-    return max((c for c in candidates if _harm(c) == best), key=_oldest_start)
+    harms = [_harm(candidate) for candidate in candidates]
+    best = min(harms)
+    equals = [candidate for candidate, harm in zip(candidates, harms, strict=True) if harm == best]
+    return max(equals, key=_oldest_start)
 
 
 def _harm(candidate: Candidate) -> tuple[int, int, int, int]:
     victims = candidate.victims
-    priority_sum = sum(pod.priority + _PRIORITY_SHIFT for pod in victims)
+    priority_sum = sum(pod.shape.priority + _PRIORITY_SHIFT for pod in victims)
     return (candidate.violation_count, victims[0].priority, priority_sum, len(victims))
 
 

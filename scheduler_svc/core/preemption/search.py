@@ -1,35 +1,37 @@
 """Which Pods would have to go from a Node: all less important ones go, then some are spared.
 
-For classes whose filters judge each Node by what is on it alone, many Nodes are searched at
-once: first all Pods of lower priority are counted off all of them, then the first Pod of
-every Node is counted on again, then the second, and so on; each time the filters are asked
-once. Where a filter looks at other Nodes, it is one Node after the other.
+Many Nodes are searched at once: first all Pods of lower priority are counted off all of
+them, then the first Pod of every Node is counted on again, then the second, and so on; each
+time the filters are asked once. Only where a filter looks at other Nodes, and a Pod that
+goes may change what it says, it is one Node after the other.
 
 Source: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
 (`SelectVictimsOnNode`) and pkg/scheduler/framework/preemption/preemption.go
-(`DryRunPreemption`), v1.36.3. Difference: once enough candidates are found, those that were
-searched along with them are candidates, too.
+(`DryRunPreemption`), v1.36.3.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 import numpy as np
 
-from scheduler_svc.core.cache import Speculation
 from scheduler_svc.core.changes import RowArray
-from scheduler_svc.core.framework.filtering import NodeGroup, split_at_others
+from scheduler_svc.core.framework.filtering import Filters, NodeGroup, split_at_others
+from scheduler_svc.core.framework.interface import Scope
 from scheduler_svc.core.framework.nominated import ask_all, respected_pods
 from scheduler_svc.core.framework.post_filter import FailedAttempt
-from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.pods import Labels, PodInfo, PodShape
 from scheduler_svc.core.preemption.budgets import Budgets
 from scheduler_svc.core.preemption.candidates import Candidate, by_importance
+from scheduler_svc.core.preemption.counting import ColumnCounting, Counting, FullCounting
+from scheduler_svc.core.preemption.nodes import SearchedNode
 from scheduler_svc.core.status import Code, Status
 
 NO_VICTIMS: Final = Status(
     Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("No preemption victims found for incoming pod",)
 )
+# Array operations on fewer Nodes cost no less.
+_FEWEST_TOGETHER: Final = 32
 
 
 class SearchResult(msgspec.Struct):
@@ -38,16 +40,6 @@ class SearchResult(msgspec.Struct):
     candidates: list[Candidate]
     groups: list[NodeGroup]
     errors: list[str]
-
-
-class _Node(msgspec.Struct):
-    """A Node under search: Pods that may be spared, in turn, and the victims so far."""
-
-    row: int
-    violating_count: int
-    turns: list[PodInfo]
-    victims: list[PodInfo]
-    violation_count: int = 0
 
 
 class Search:
@@ -59,19 +51,28 @@ class Search:
         self._columns = attempt.cache.columns
         self._budgets = budgets
         self._filters = attempt.prepared.filters
-        self._local_filters, self._other_filters = split_at_others(self._filters)
+        self._local_filters, _ = split_at_others(self._filters)
+        # What may say otherwise when a Pod comes back to its Node.
+        self._usage_filters = [f for f in self._filters if f[0].filter_scope is Scope.USAGE]
+        self._other_filters = [f for f in self._filters if f[0].filter_scope is Scope.CLUSTER]
+        self._changing_filters = [f for f in self._filters if f[0].filter_scope is not Scope.SPEC]
+        self._reads_pods = any(plugin.reads_pods for plugin, _ in self._usage_filters)
         self._respected = respected_pods(attempt.pod, attempt.cache, attempt.nominator)
+        self._concerns: dict[tuple[str, Labels, PodShape, bool], bool] = {}
         self._result = SearchResult([], [], [])
 
     def run(self, rows: RowArray, wanted_count: int) -> SearchResult:
         """Search Nodes in the order of `rows` until there are enough candidates.
 
-        That is `wanted_count` of them, one of which breaks no budget.
+        That is `wanted_count` of them, one of which breaks no budget. Those of the last Nodes
+        that were searched together all count.
         """
-        for start in range(0, len(rows), wanted_count):
-            self._search(rows[start : start + wanted_count])
-            if self._is_enough(wanted_count):
-                break
+        start = 0
+        while start < len(rows) and not self._is_enough(wanted_count):
+            missing = wanted_count - len(self._result.candidates)
+            together = max(missing, _FEWEST_TOGETHER)
+            self._search(rows[start : start + together])
+            start += together
         places = {row: place for place, row in enumerate(rows.tolist())}
         self._result.candidates.sort(key=lambda candidate: places[candidate.row])
         return self._result
@@ -83,72 +84,88 @@ class Search:
         )
 
     def _search(self, rows: RowArray) -> None:
-        pods = {row: self._less_important(row) for row in rows.tolist()}
-        hopeless = [row for row, found in pods.items() if not found]
+        alike: list[SearchedNode] = []
+        special: list[SearchedNode] = []
+        hopeless: list[int] = []
+        for row in sorted(rows.tolist()):
+            pods = self._less_important(row)
+            if not pods:
+                hopeless.append(row)
+            elif self._other_filters and any(map(self._concerns_others, pods)):
+                special.append(SearchedNode(row, pods))
+            else:
+                alike.append(SearchedNode(row, pods))
         if hopeless:
-            self._result.groups.append(NodeGroup(NO_VICTIMS, _row_array(hopeless)))
-        searched = sorted(row for row, found in pods.items() if found)
-        if not self._other_filters:
-            self._search_together(searched, pods)
-            return
-        for row in self._pass_local(searched, pods):
-            self._search_together([row], pods)
+            group = NodeGroup(NO_VICTIMS, np.array(hopeless, dtype=np.intp))
+            self._result.groups.append(group)
+        self._search_together(alike, self._usage_filters)
+        for node in self._pass_local(special):
+            self._search_together([node], self._changing_filters)
 
     def _less_important(self, row: int) -> list[PodInfo]:
         priority = self._attempt.pod.priority
-        return [cached.pod for cached in self._cache.pods_on(row) if cached.pod.priority < priority]
+        return [
+            cached.pod
+            for cached in self._cache.pods_on(row)
+            if cached.pod.shape.priority < priority
+        ]
 
-    def _pass_local(self, rows: list[int], pods: dict[int, list[PodInfo]]) -> list[int]:
-        """Sort out Nodes that do not pass even the first filters without the Pods."""
-        with self._cache.speculation() as speculation:
-            _remove(speculation, rows, pods)
-            passed: RowArray = ask_all(
-                self._local_filters,
-                self._respected,
-                self._columns,
-                _row_array(rows),
-                self._result.groups,
+    def _concerns_others(self, pod: PodInfo) -> bool:
+        """Whether a filter that looks at other Nodes may care; found once for Pods alike."""
+        key = (pod.namespace, pod.labels, pod.shape, bool(pod.volumes))
+        concerns = self._concerns.get(key)
+        if concerns is None:
+            concerns = self._concerns[key] = any(
+                plugin.is_concerned_by(state, pod) for plugin, state in self._other_filters
             )
-        result: list[int] = passed.tolist()
-        return result
+        return concerns
 
-    def _search_together(self, rows: list[int], pods: dict[int, list[PodInfo]]) -> None:
-        with self._cache.speculation() as speculation:
-            _remove(speculation, rows, pods)
-            passed = self._ask(rows, self._result.groups)
-            nodes = [self._node(row, pods[row]) for row in passed]
-            self._spare(speculation, nodes)
-        for node in nodes:
+    def _counting(self, nodes: list[SearchedNode], filters: Filters) -> Counting:
+        reads_columns_only = not self._reads_pods and filters is self._usage_filters
+        if reads_columns_only:
+            return ColumnCounting(self._cache, nodes)
+        return FullCounting(self._cache, nodes)
+
+    def _pass_local(self, nodes: list[SearchedNode]) -> list[SearchedNode]:
+        """Sort out Nodes that do not pass even the filters that look at themselves alone."""
+        with self._counting(nodes, self._usage_filters) as counting:
+            counting.remove_all()
+            return self._passing(nodes, self._local_filters, self._result.groups)
+
+    def _search_together(self, nodes: list[SearchedNode], filters: Filters) -> None:
+        """Search Nodes at once; `filters` are those that may change as Pods come back."""
+        with self._counting(nodes, filters) as counting:
+            counting.remove_all()
+            found = self._passing(nodes, self._filters, self._result.groups)
+            for node in found:
+                node.take_turns(*self._budgets.split(sorted(node.pods, key=by_importance)))
+            self._spare(counting, found, filters)
+        for node in found:
             self._take(node)
 
-    def _ask(self, rows: list[int], groups: list[NodeGroup] | None = None) -> list[int]:
-        """Give those of `rows`, ascending, where the Pod would fit now."""
-        array = _row_array(rows)
-        passed = ask_all(self._filters, self._respected, self._columns, array, groups)
-        result: list[int] = passed.tolist()
-        return result
-
-    def _node(self, row: int, pods: list[PodInfo]) -> _Node:
-        violating, others = self._budgets.split(sorted(pods, key=by_importance))
-        return _Node(row, len(violating), [*violating, *others], [])
-
-    def _spare(self, speculation: Speculation, nodes: list[_Node]) -> None:
+    def _spare(self, counting: Counting, nodes: list[SearchedNode], filters: Filters) -> None:
         """Let every Pod stay whose staying leaves room enough, in turn on every Node."""
         turn = 0
-        while nodes:
-            nodes = [node for node in nodes if turn < len(node.turns)]
-            for node in nodes:
-                speculation.add(node.turns[turn], node.row)
-            fitting = set(self._ask([node.row for node in nodes]))
-            for node in nodes:
-                if node.row not in fitting:
-                    pod = node.turns[turn]
-                    speculation.remove(pod, node.row)
-                    node.victims.append(pod)
-                    node.violation_count += turn < node.violating_count
+        while nodes := [node for node in nodes if turn < len(node.turns)]:
+            counting.add(nodes, turn)
+            fitting = {node.row for node in self._passing(nodes, filters)}
+            failing = [node for node in nodes if node.row not in fitting]
+            counting.remove(failing, turn)
+            for node in failing:
+                node.evict(turn)
             turn += 1
 
-    def _take(self, node: _Node) -> None:
+    def _passing(
+        self, nodes: list[SearchedNode], filters: Filters, groups: list[NodeGroup] | None = None
+    ) -> list[SearchedNode]:
+        """Give the Nodes, which are in ascending order of rows, where the Pod would fit now."""
+        rows = np.array([node.row for node in nodes], dtype=np.intp)
+        passed = ask_all(filters, self._respected, self._columns, rows, groups)
+        if len(passed) == len(nodes):
+            return nodes
+        return [nodes[place] for place in np.searchsorted(rows, passed).tolist()]
+
+    def _take(self, node: SearchedNode) -> None:
         if node.victims:
             victims = tuple(sorted(node.victims, key=by_importance))
             candidate = Candidate(node.row, victims, node.violation_count)
@@ -157,13 +174,3 @@ class Search:
         # The Pod fits as things are, so it has been turned away for another reason.
         name = self._columns.names[node.row]
         self._result.errors.append(f'expected at least one victim pod on node "{name}"')
-
-
-def _remove(speculation: Speculation, rows: Iterable[int], pods: dict[int, list[PodInfo]]) -> None:
-    for row in rows:
-        for pod in pods[row]:
-            speculation.remove(pod, row)
-
-
-def _row_array(rows: list[int]) -> RowArray:
-    return np.array(rows, dtype=np.intp)
