@@ -9,7 +9,7 @@ CODE := berthmaster scheduler_svc node_agent kubeio deploy benchmarks tests
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help install check test unit format up down status demo bench bench-quick lock clean
+.PHONY: help install check test unit format up down status demo bench bench-quick parity lock clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench: $(INSTALLED) ## Measure, side by side with kube-scheduler (about an hour,
 
 bench-quick: $(INSTALLED) ## The same with fewer Nodes, Pods and runs (a few minutes)
 	@$(BIN)/python -m benchmarks all --quick
+
+parity: $(INSTALLED) ## Compare with kube-scheduler's framework on random clusters (10 minutes, 20 the first time)
+	@$(BIN)/python -m tests.parity $(PARITY)
 
 lock: $(INSTALLED) ## Resolve the dependencies anew into locks/
 	@$(LOCK) --upgrade pyproject.toml -o locks/run.txt

@@ -91,7 +91,7 @@ def show(told: Iterable[Told], question: Question) -> None:
                 print_table(render(part, best_count=question.best_count))
             else:
                 print_table(render_decision(part))
-    if not count:
+    if not count and not question.pod_name:
         note("no Pod is pending")
 
 
