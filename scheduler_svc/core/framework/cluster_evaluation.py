@@ -121,7 +121,8 @@ class ClusterEvaluation:
         if known.any():
             self._add_normalized(totals, feasible)
             self._add_scores(totals[: nodes.count], nodes, known, stopwatch)
-        np.putmask(totals, ~feasible, INFEASIBLE)
+        # INFEASIBLE has all bits set. A choice by a mask without order costs ten times as much.
+        np.bitwise_or(totals, feasible.view(np.int8) - np.int8(1), out=totals)
         self.totals = totals
 
     def _add_normalized(self, totals: TotalArray, feasible: BoolArray) -> None:
