@@ -1,7 +1,7 @@
 """Pods to be evicted, budgets, and attempts that failed for want of room."""
 
 from collections.abc import Iterable, Sequence
-from typing import Unpack
+from typing import Any
 
 import msgspec
 
@@ -24,7 +24,7 @@ from scheduler_svc.core.objects import ObjectMeta
 from scheduler_svc.core.plugins.node_ports import NodePorts
 from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.pods import PodInfo
-from tests.builders import PodFields, at, make_cache, make_pod_info, make_profile
+from tests.builders import at, make_cache, make_pod_info, make_profile
 
 
 def pod(
@@ -32,9 +32,9 @@ def pod(
     priority: int = 0,
     *,
     started: str | None = "10:00",
-    **fields: Unpack[PodFields],
+    **fields: Any,
 ) -> PodInfo:
-    """Build a Pod that started at that hour of a day."""
+    """Build a Pod that started at that hour of a day; fields as of `make_pod_info`."""
     made = make_pod_info(name, priority=priority, **fields)
     start_time = started and f"2026-01-01T{started}:00Z"
     return msgspec.structs.replace(made, start_time=start_time)
