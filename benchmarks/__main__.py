@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks core|end-to-end|memory|startup|all``.
+"""The command line: ``python -m benchmarks core|end-to-end|memory|startup|agent|all``.
 
 Tables go to standard output, progress to standard error. Exit code 0 if all was measured, whatever
 the figures; 1 for failure, 2 for bad usage, 130 after Ctrl-C (128 plus the signal's number after
@@ -15,6 +15,7 @@ from typing import Final
 
 from rich.console import Console
 
+from benchmarks.agent import measure_agent
 from benchmarks.core_decisions import measure_core
 from benchmarks.end_to_end import measure_end_to_end
 from benchmarks.errors import BenchmarkError
@@ -28,7 +29,7 @@ from kubeio.errors import KubeError
 
 STATE_DIRECTORY: Final = Path(__file__).resolve().parents[1] / ".state" / "benchmarks"
 PROGRAMS: Final = ("kube-apiserver", "etcd", "kube-scheduler")
-REPETITIONS: Final = {"core": 3, "end-to-end": 5, "footprint": 3}
+REPETITIONS: Final = {"core": 3, "end-to-end": 5, "footprint": 3, "agent": 1}
 
 _EXAMPLES = """\
 examples:
@@ -89,6 +90,9 @@ def _run(options: argparse.Namespace, given: tuple[str, ...], reporter: Reporter
         results.save(directory, name)
     if {"memory", "startup"} & set(wanted):
         runs.footprint(results)
+        results.save(directory, name)
+    if "agent" in wanted:
+        runs.agent(results)
     path = results.save(directory, name)
     console = Console(highlight=False)
     console.print(results.context(), soft_wrap=True, markup=False)
@@ -133,15 +137,24 @@ class _Runs:
             tell=self._reporter.step,
         )
 
+    def agent(self, results: Results) -> None:
+        self._obtain_programs(results, ("kube-apiserver", "etcd"))
+        results.agent = measure_agent(
+            self._workloads,
+            repetitions=self._repetitions("agent"),
+            state_dir=self._options.state_dir / "control-plane",
+            tell=self._reporter.step,
+        )
+
     def _repetitions(self, benchmark: str) -> int:
         if self._options.runs is not None:
             return int(self._options.runs)
         return 1 if self._options.quick else REPETITIONS[benchmark]
 
-    def _obtain_programs(self, results: Results) -> None:
+    def _obtain_programs(self, results: Results, names: Sequence[str] = PROGRAMS) -> None:
         """Find or build the programs before the first run, where one can see it."""
         if not results.programs:
-            found = obtain_binaries(PROGRAMS, reporter=self._reporter)
+            found = obtain_binaries(names, reporter=self._reporter)
             results.programs = {name: str(binary.version) for name, binary in found.items()}
 
 
@@ -156,11 +169,14 @@ def _parser() -> argparse.ArgumentParser:
         "benchmark",
         choices=(*BENCHMARKS, "all"),
         help="core: decisions without an API server; end-to-end: created to bound; memory and "
-        "startup: in a full cluster (both are measured by either)",
+        "startup: in a full cluster (both are measured by either); agent: the node agent",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, one run of each")
     parser.add_argument(
-        "--runs", type=_count, metavar="N", help="runs of each (default: core 3, end-to-end 5, 3)"
+        "--runs",
+        type=_count,
+        metavar="N",
+        help="runs of each (default: core 3, end-to-end 5, agent 1, 3)",
     )
     parser.add_argument(
         "--cores",

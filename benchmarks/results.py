@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from benchmarks.agent import AgentResult
+from benchmarks.agent_report import agent_table
 from benchmarks.core_decisions import CoreResult
 from benchmarks.end_to_end import EndToEndResult
 from benchmarks.footprint import FootprintResult
@@ -14,7 +16,7 @@ from benchmarks.report import core_table, end_to_end_table, memory_table, startu
 from benchmarks.tables import Table, to_markdown
 from benchmarks.workloads import Goals
 
-BENCHMARKS: Final = ("core", "end-to-end", "memory", "startup")
+BENCHMARKS: Final = ("core", "end-to-end", "memory", "startup", "agent")
 
 
 class Results(msgspec.Struct, kw_only=True):
@@ -38,6 +40,7 @@ class Results(msgspec.Struct, kw_only=True):
     core: tuple[CoreResult, ...] = ()
     end_to_end: EndToEndResult | None = None
     footprint: FootprintResult | None = None
+    agent: AgentResult | None = None
 
     def tables(self, wanted: Sequence[str] = BENCHMARKS) -> list[Table]:
         """Make the tables of what there is, of the `wanted` benchmarks."""
@@ -50,11 +53,13 @@ class Results(msgspec.Struct, kw_only=True):
             tables.append(memory_table(self.footprint, self.goals))
         if self.footprint is not None and "startup" in wanted:
             tables.append(startup_table(self.footprint, self.goals))
+        if self.agent is not None and "agent" in wanted:
+            tables.append(agent_table(self.agent))
         return tables
 
     def _quietness(self) -> list[Quietness]:
         before = [quietness for result in self.core for quietness in result.quietness]
-        for results in (self.end_to_end, self.footprint):
+        for results in (self.end_to_end, self.footprint, self.agent):
             if results is not None:
                 before += [run.quietness for run in results.runs]
         return before

@@ -93,6 +93,35 @@ class FootprintWorkload(Workload, frozen=True, kw_only=True):
     create_concurrency: Count
 
 
+class AgentGoals(_Table, frozen=True, kw_only=True):
+    """What the node agent is to reach; CPU in percent of one core."""
+
+    memory_mebibytes: Ratio
+    rest_cpu_percent: Ratio
+    seen_p99_milliseconds: Ratio
+    operations_seconds: Ratio
+
+
+class AgentWorkload(_Table, frozen=True, kw_only=True):
+    """A Node for the node agent: its Pods, how long they are left alone, and how they change.
+
+    It is left alone for `settle_seconds` before `rest_seconds` are measured: about new Pods
+    it asks the kubelet each second for a while. `operation_count` operations go through the
+    agent's core alone.
+    """
+
+    pod_count: Count
+    pod_pool: str
+    environment_variable_count: int
+    settle_seconds: Count
+    rest_seconds: Count
+    churn_seconds: Count
+    churned_pods_per_second: Ratio
+    operation_count: Count
+    goals: AgentGoals
+    quick: dict[str, int] = {}
+
+
 class Goals(_Table, frozen=True, kw_only=True):
     """What is to be reached. Microseconds and milliseconds are CPU time, for one Pod."""
 
@@ -117,6 +146,7 @@ class Workloads(_Table, frozen=True, kw_only=True):
     core: tuple[CoreWorkload, ...]
     end_to_end: EndToEndWorkload
     footprint: FootprintWorkload
+    agent: AgentWorkload
 
 
 class _Shared(Protocol):
@@ -124,7 +154,7 @@ class _Shared(Protocol):
     def share(self) -> int: ...
 
 
-WorkloadT = TypeVar("WorkloadT", bound=Workload)
+WorkloadT = TypeVar("WorkloadT", bound=Workload | AgentWorkload)
 SharedT = TypeVar("SharedT", bound=_Shared)
 
 
@@ -146,6 +176,7 @@ def load_workloads(path: Path = DEFAULT_FILE, *, quick: bool = False) -> Workloa
             core=tuple(resized(workload) for workload in workloads.core),
             end_to_end=resized(workloads.end_to_end),
             footprint=resized(workloads.footprint),
+            agent=resized(workloads.agent),
         )
     except (OSError, ValueError) as error:
         raise BenchmarkError(f"{path}: {error}") from error
@@ -178,3 +209,5 @@ def _check_pools(workloads: Workloads) -> None:
             raise ValueError(f"there is no node pool {workload.node_pool!r}")
         if not workloads.pod_pools.get(workload.pod_pool):
             raise ValueError(f"there is no pod pool {workload.pod_pool!r}")
+    if not workloads.pod_pools.get(workloads.agent.pod_pool):
+        raise ValueError(f"there is no pod pool {workloads.agent.pod_pool!r}")
