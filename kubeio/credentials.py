@@ -108,6 +108,25 @@ class Credentials:
             notice.cancel()
         return cls(login, read)
 
+    def derive(self, change: Callable[[Login], Login]) -> "Credentials":
+        """Give credentials for another server, of the same login, kept fresh by themselves.
+
+        Parameters
+        ----------
+        change
+            Makes the other login of each reading.
+
+        Raises
+        ------
+        KubeConfigError
+            Where a file of the other login cannot be used.
+        """
+
+        async def read() -> Login:
+            return change(await self._read_again())
+
+        return Credentials(change(self._login), read)
+
     @property
     def server_url(self) -> str:
         """``https://host:port`` and a path prefix, if any."""

@@ -2,26 +2,31 @@
 
 from kubeio.client import KubeClient
 from node_agent.shell.attachments import Attachment, Surroundings
-from node_agent.shell.kubelet.login import kubelet_credentials
+from node_agent.shell.kubelet.login import for_kubelet
 from node_agent.shell.kubelet.observation import Observation
 
 
 def attach_observation(surroundings: Surroundings) -> Attachment:
-    """Make the attachment; its work logs in to the kubelet when it begins."""
+    """Make the attachment.
+
+    Raises
+    ------
+    KubeConfigError
+        The kubelet's CA file cannot be used.
+    """
     options = surroundings.options
     access = options.observation.kubelet
-
-    async def open_kubelet() -> KubeClient | None:
-        if access is None:
-            return None
-        credentials = await kubelet_credentials(access, options.kubeconfig, context=options.context)
-        return KubeClient(credentials, user_agent=options.user_agent)
-
+    kubelet = None
+    if access is not None:
+        credentials = surroundings.client.credentials.derive(
+            lambda login: for_kubelet(login, access)
+        )
+        kubelet = KubeClient(credentials, user_agent=options.user_agent)
     observation = Observation(
         options.observation,
         node_name=options.node_name,
         api=surroundings.client,
-        open_kubelet=open_kubelet,
+        kubelet=kubelet,
         sources=surroundings.agent.config.sources,
         refused=surroundings.refused,
         read_now=surroundings.read_now,

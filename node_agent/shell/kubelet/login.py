@@ -5,52 +5,17 @@ certificate is self-signed unless the cluster signs them, so either a CA file is
 being sure of the kubelet is accepted by name.
 """
 
-import asyncio
-import os
-from collections.abc import Mapping
 from dataclasses import replace
 
-from kubeio.credentials import (
-    SERVICE_ACCOUNT_DIRECTORY,
-    Credentials,
-    read_service_account,
-)
-from kubeio.login import Login, find_kubeconfig
+from kubeio.login import Login
 from node_agent.shell.observation_options import KubeletAccess
 
 
-async def kubelet_credentials(
-    access: KubeletAccess,
-    kubeconfig: str | None = None,
-    *,
-    context: str | None = None,
-    environ: Mapping[str, str] = os.environ,
-    service_account_directory: str = SERVICE_ACCOUNT_DIRECTORY,
-) -> Credentials:
-    """Take the login to the API server for the kubelet, and keep it fresh.
-
-    Raises
-    ------
-    KubeConfigError
-        There is no login, or a file of it cannot be used.
-    """
-    paths = find_kubeconfig(kubeconfig, environ)
-
-    async def read() -> Login:
-        if paths is not None:
-            from kubeio.kubeconfig import (  # noqa: PLC0415 - 38 MiB, for a kubeconfig only
-                load_kubeconfig,
-            )
-
-            return for_kubelet(await load_kubeconfig(paths, context), access)
-        login = await asyncio.to_thread(read_service_account, environ, service_account_directory)
-        return for_kubelet(login, access)
-
-    return Credentials(await read(), read)
-
-
 def for_kubelet(login: Login, access: KubeletAccess) -> Login:
-    """Turn a login to the API server into one to the kubelet: the same identity, another host."""
+    """Turn a login to the API server into one to the kubelet: the same identity, another host.
+
+    Over plain HTTP nobody is told who we are.
+    """
     is_secure = access.url.startswith("https://")
     return replace(
         login,

@@ -5,7 +5,7 @@ registers `collect`, and runs `run` beside its own loop, in the same event loop.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 
 from prometheus_client import Metric
@@ -31,9 +31,6 @@ from node_agent.shell.kubelet.poller import KubeletPoller, Readers
 from node_agent.shell.observation_options import ObservationOptions
 from node_agent.shell.pod_source import RefusedManifests
 
-OpenKubelet = Callable[[], Awaitable[KubeClient | None]]
-"""Logs in to the kubelet; None where it is not to be asked."""
-
 
 class Observation:
     """Journeys, comparisons with the kubelet, and how both are shown.
@@ -44,8 +41,8 @@ class Observation:
         This node's.
     api
         Of the API server.
-    open_kubelet
-        Called when the work begins.
+    kubelet
+        Of the kubelet (`login.for_kubelet`), closed when the work ends; None for not asking it.
     sources
         The agent's.
     refused
@@ -58,7 +55,7 @@ class Observation:
         *,
         node_name: str,
         api: KubeClient,
-        open_kubelet: OpenKubelet,
+        kubelet: KubeClient | None,
         sources: Iterable[Source],
         refused: Mapping[str, RefusedManifests] | None = None,
         read_now: Callable[[], Now] = read_now,
@@ -73,14 +70,19 @@ class Observation:
         if options.kubelet_pods_path or options.pod_logs_path:
             directories = DirectoryTimes(options.kubelet_pods_path, options.pod_logs_path)
         self.poller = KubeletPoller(
-            Readers(directories=directories, events=self._events, event_writer=self._writer),
+            Readers(
+                kubelet=None if kubelet is None else KubeletClient(kubelet),
+                directories=directories,
+                events=self._events,
+                event_writer=self._writer,
+            ),
             self.journeys,
             self.divergences,
             read_now=read_now,
             interval_seconds=options.poll_seconds,
         )
         self._probe = SkewProbe(api, self.journeys.skew, read_now)
-        self._open_kubelet = open_kubelet
+        self._kubelet = kubelet
         self._refused = refused or {}
         self._journey_gauges = JourneyGauges(
             self.journeys, lambda: {} if self._events is None else self._events.counts
@@ -117,18 +119,10 @@ class Observation:
         ]
 
     async def run(self) -> None:
-        """Read what is to be read until cancelled.
-
-        Raises
-        ------
-        KubeConfigError
-            There is no way to the kubelet.
-        """
+        """Read what is to be read until cancelled."""
         async with AsyncExitStack() as stack:
-            client = await self._open_kubelet()
-            if client is not None:
-                await stack.enter_async_context(client)
-                self.poller.kubelet = KubeletClient(client)
+            if self._kubelet is not None:
+                await stack.enter_async_context(self._kubelet)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.poller.run())
                 tasks.create_task(self._probe.run())

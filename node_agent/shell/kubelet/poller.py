@@ -47,8 +47,9 @@ _EVENTS_TELL: Final = frozenset((Cause.VOLUMES_OR_SANDBOX, Cause.IMAGE_PULL_OR_C
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readers:
-    """What may be read and written beside the kubelet; None where it may not."""
+    """What may be read and written; None where it may not."""
 
+    kubelet: KubeletClient | None = None
     directories: DirectoryTimes | None = None
     events: PodEvents | None = None
     event_writer: DivergenceEvents | None = None
@@ -61,11 +62,6 @@ class KubeletPoller:
     ----------
     interval_seconds
         Between two looks at the kubelet's Pods at rest.
-
-    Attributes
-    ----------
-    kubelet
-        Asked once it is there; None where it may not be asked.
     """
 
     def __init__(
@@ -84,7 +80,6 @@ class KubeletPoller:
         self._interval_seconds = interval_seconds
         self._due = {"pods": 0.0, "metrics": 0.0, "configz": 0.0, "events": 0.0}
         self._event_lists: dict[str, deque[float]] = {}
-        self.kubelet: KubeletClient | None = None
         self.endpoints = Endpoints()
         self.metrics = KubeletMetrics()
         self.configuration: KubeletConfiguration | None = None
@@ -101,9 +96,9 @@ class KubeletPoller:
         """Do what is due."""
         now = self._read_now()
         await self._read_pods(now)
-        if self.kubelet is not None:
-            await self._read_metrics(self.kubelet, now)
-            await self._read_configuration(self.kubelet, now)
+        if self._readers.kubelet is not None:
+            await self._read_metrics(self._readers.kubelet, now)
+            await self._read_configuration(self._readers.kubelet, now)
         await self._read_directories()
         await self._read_events(now)
         await self._write_events()
@@ -112,7 +107,7 @@ class KubeletPoller:
     async def _read_pods(self, now: Now) -> None:
         if not self._is_due("pods", now, self._interval_seconds) and not self._is_urgent(now):
             return
-        kubelet = self.kubelet
+        kubelet = self._readers.kubelet
         if kubelet is None:
             self._divergences.judge(now)
             return

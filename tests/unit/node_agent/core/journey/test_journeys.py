@@ -220,6 +220,27 @@ def test_a_static_pod_is_found_by_name() -> None:
     assert journeys.kubelet_uid(journey) == "theirs"
 
 
+def test_the_kubelets_status_of_a_static_pod_is_taken_each_time() -> None:
+    journeys = started_agent(Report())
+    journeys.pod_operation(ADD, Source.FILE, static_pod("ours"), at(1))
+    journeys.kubelet_listed([static_pod("theirs", 1.5)], at(3))
+    started = {"startTime": stages.stamp(2)}
+    annotations = static_pod("theirs", 1.5).metadata.annotations
+    later = make_pod("etcd-n", uid="theirs", annotations=annotations, status=started)
+    for second in (4, 5):
+        journeys.kubelet_listed([later], at(second))
+    (journey,) = journeys.live()
+    assert journey.marks[MarkKind.SYNC_STARTED_KUBELET] == nanoseconds(2)
+
+
+def test_a_kubelet_that_was_restarted_has_seen_a_pod_before() -> None:
+    journeys = started_agent(Report())
+    journeys.pod_operation(ADD, Source.API, stages.bound(), at(2))
+    journeys.kubelet_listed([stages.kubelet_copy(2.5)], at(3))
+    journeys.kubelet_listed([stages.kubelet_copy(60)], at(61))
+    assert kubelet_seen(journeys, stages.UID) == nanoseconds(2.5)
+
+
 def test_an_api_pods_uid_is_the_kubelets() -> None:
     journeys = started_agent(Report())
     journeys.pod_operation(ADD, Source.API, stages.bound(), at(1))

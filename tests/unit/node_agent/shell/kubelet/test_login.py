@@ -1,13 +1,13 @@
 """The agent's own identity, shown to the kubelet and nobody else."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
+from kubeio.credentials import Credentials
 from kubeio.login import KubeConfigError, Login
 from node_agent.shell.kubelet.login import (
     for_kubelet,
-    kubelet_credentials,
 )
 from node_agent.shell.observation_options import KubeletAccess
 
@@ -38,34 +38,29 @@ def test_any_certificate_only_where_it_is_asked_for() -> None:
     assert not for_kubelet(API, KubeletAccess(url="https://n", verify=False)).verify
 
 
-async def test_in_a_pod(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("secret\n")
-    environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
-    credentials = await kubelet_credentials(
-        KubeletAccess(url="https://n:10250", verify=False),
-        environ={**environ, "HOME": str(tmp_path)},
-        service_account_directory=str(tmp_path),
-    )
+async def test_it_is_the_agents_own_login_whatever_that_becomes() -> None:
+    """A ServiceAccount's token is replaced every hour."""
+    tokens = iter(["Bearer second"])
+
+    async def read_again() -> Login:
+        return replace(API, ca_file=None, authorization=next(tokens))
+
+    access = KubeletAccess(url="https://n:10250", verify=False)
+    agents = Credentials(replace(API, ca_file=None), read_again)
+    credentials = agents.derive(lambda login: for_kubelet(login, access))
     assert credentials.server_url == "https://n:10250"
-    assert credentials.authorization == "Bearer secret"
-    assert credentials.ssl_context is not None
+    assert credentials.authorization == "Bearer t"
+    credentials._last_read -= 10
+    assert await credentials.refresh_after_unauthorized("Bearer t", credentials.generation)
+    assert credentials.authorization == "Bearer second"
+    assert agents.authorization == "Bearer t"
 
 
-async def test_with_a_kubeconfig(tmp_path: Path) -> None:
-    path = tmp_path / "config"
-    path.write_text(
-        "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
-        "clusters: [{name: k, cluster: {server: 'https://api:6443'}}]\n"
-        "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
-        "users: [{name: u, user: {token: secret}}]\n"
-    )
-    credentials = await kubelet_credentials(
-        KubeletAccess(url="https://n:10250", verify=False), str(path)
-    )
-    assert credentials.server_url == "https://n:10250"
-    assert credentials.authorization == "Bearer secret"
+def test_an_authority_that_cannot_be_read() -> None:
+    async def read_again() -> Login:
+        return API
 
-
-async def test_nowhere() -> None:
-    with pytest.raises(KubeConfigError, match="no such file"):
-        await kubelet_credentials(KubeletAccess(url="https://n:10250"), "/nowhere/config")
+    access = KubeletAccess(url="https://n:10250", ca_file="/nowhere")
+    agents = Credentials(replace(API, ca_file=None), read_again)
+    with pytest.raises(KubeConfigError, match="/nowhere: not readable"):
+        agents.derive(lambda login: for_kubelet(login, access))

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from kubeio.client import KubeClient
 from node_agent.core.clock import Now
 from node_agent.core.divergence.causes import Cause
 from node_agent.core.journey.marks import MarkKind
@@ -20,7 +19,6 @@ from node_agent.core.objects import Pod
 from node_agent.core.operations import Operation, Source
 from node_agent.core.static_pods import Refusal, RefusalReason
 from node_agent.shell.journey.file_times import birth_nanoseconds
-from node_agent.shell.kubelet.client import KubeletClient
 from node_agent.shell.kubelet.observation import Observation
 from node_agent.shell.observation_options import ObservationOptions
 from node_agent.shell.pod_source import RefusedManifests
@@ -95,20 +93,15 @@ async def bench(*, asks: bool = True, **options: Any) -> AsyncIterator[Bench]:
     refused = RefusedManifests(Source.FILE)
 
     async with client_of(stub.answer) as kubelet, client_of(api.answer) as api_client:
-
-        async def open_kubelet() -> KubeClient | None:
-            return kubelet if asks else None
-
         observation = Observation(
             ObservationOptions(**options),
             node_name="n",
             api=api_client,
-            open_kubelet=open_kubelet,
+            kubelet=kubelet if asks else None,
             sources=[Source.API],
             refused={"file": refused},
             read_now=clock.now,
         )
-        observation.poller.kubelet = KubeletClient(kubelet) if asks else None
         for observer in observation.observers:
             observer.source_listed(Source.API, at(0))
         yield Bench(observation, stub, api, clock, refused)
