@@ -24,7 +24,7 @@ class AgentContestant:
 
     def command(self, plane: ControlPlane) -> Sequence[str | Path]:
         """Give its command line; writes what a Pod has of its ServiceAccount."""
-        directory = plane.directory.path / "service-account"
+        directory = plane.directory.component_kubeconfigs / "service-account"
         manifests = directory / "manifests"
         manifests.mkdir(parents=True, exist_ok=True)
         (directory / "token").write_text(plane.token)
