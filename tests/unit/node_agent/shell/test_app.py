@@ -80,8 +80,9 @@ async def test_a_signal_ends_it(access: Access, caplog: pytest.LogCaptureFixture
     await listens(process)
     signal.raise_signal(signal.SIGTERM)
     assert await asyncio.wait_for(running, 10) is ExitCode.STOPPED
-    said = [record.getMessage() for record in caplog.records]
-    assert said[-2:] == ["Stopping", "Stopped"]
+    loggers = ("kubeio.daemon", "node_agent.shell.app")
+    said = [record.getMessage() for record in caplog.records if record.name in loggers]
+    assert said == ["Serving securely", "Stopping", "Stopped"]
 
 
 async def test_a_failure_is_told_with_its_story_and_ends_it(
