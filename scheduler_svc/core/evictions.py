@@ -66,9 +66,6 @@ class Evictions:
         self._by_last_victim: dict[str, list[int]] = {}
         self.evicted_uids: set[str] = set()
 
-    def __len__(self) -> int:
-        return len(self._running)
-
     def begin(
         self, queued: QueuedPodInfo, preemption: Preemption, rejectors: Rejectors, now: Now
     ) -> tuple[list[Effect], bool]:

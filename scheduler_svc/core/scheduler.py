@@ -37,7 +37,6 @@ from scheduler_svc.core.events import (
     ObjectDeleted,
     ObjectUpserted,
     Outcome,
-    PermitDecided,
     PodDeleted,
     PodUpserted,
     PreBindFinished,
@@ -181,7 +180,7 @@ class Scheduler:
             case EvictionFinished():
                 self._evictions.finish(event, now)
                 return []
-            case PermitDecided():
+            case _:
                 return self._bindings.decide_permit(event, now)
 
     def _take_feed(self, event: FeedUpdated, now: Now) -> None:

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
@@ -12,34 +12,11 @@ from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.preemption.nodes import SearchedNode
 
 
-class Counting(Protocol):
-    """A context at whose end everything is as before."""
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Undo everything."""
-        ...
-
-    def remove_all(self) -> None:
-        """Count all less important Pods off their Nodes."""
-
-    def add(self, nodes: list[SearchedNode], turn: int) -> None:
-        """Count the Pod of that turn on each of some Nodes again."""
-
-    def remove(self, nodes: list[SearchedNode], turn: int) -> None:
-        """Count it off once more."""
-
-
 class FullCounting:
-    """Counts Pods everywhere that Pods are counted, one by one: some 5 µs each way."""
+    """Counts Pods everywhere that Pods are counted, one by one: some 5 µs each way.
+
+    A context at whose end everything is as before.
+    """
 
     def __init__(self, cache: Cache, nodes: list[SearchedNode]) -> None:
         self._nodes = nodes

@@ -23,7 +23,7 @@ from scheduler_svc.core.framework.post_filter import FailedAttempt
 from scheduler_svc.core.pods import Labels, PodInfo, PodShape
 from scheduler_svc.core.preemption.budgets import Budgets
 from scheduler_svc.core.preemption.candidates import Candidate, by_importance
-from scheduler_svc.core.preemption.counting import ColumnCounting, Counting, FullCounting
+from scheduler_svc.core.preemption.counting import ColumnCounting, FullCounting
 from scheduler_svc.core.preemption.nodes import SearchedNode
 from scheduler_svc.core.status import Code, Status
 
@@ -120,7 +120,7 @@ class Search:
             )
         return concerns
 
-    def _counting(self, nodes: list[SearchedNode], filters: Filters) -> Counting:
+    def _counting(self, nodes: list[SearchedNode], filters: Filters) -> FullCounting:
         reads_columns_only = not self._reads_pods and filters is self._usage_filters
         if reads_columns_only:
             return ColumnCounting(self._cache, nodes)
@@ -143,7 +143,7 @@ class Search:
         for node in found:
             self._take(node)
 
-    def _spare(self, counting: Counting, nodes: list[SearchedNode], filters: Filters) -> None:
+    def _spare(self, counting: FullCounting, nodes: list[SearchedNode], filters: Filters) -> None:
         """Let every Pod stay whose staying leaves room enough, in turn on every Node."""
         turn = 0
         while nodes := [node for node in nodes if turn < len(node.turns)]:

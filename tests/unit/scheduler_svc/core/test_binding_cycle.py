@@ -444,3 +444,24 @@ def test_others_have_as_long_as_the_work() -> None:
     scheduler.handle(PreBindFinished("uid-a", "W"), at(2))
     assert scheduler.next_deadline() == 30
     assert_error(scheduler.expire(at(30)), 'running PreBind plugin "W": no outcome after 30s')
+
+
+def test_where_a_pod_is_going_is_told_once() -> None:
+    calls: list[str] = []
+    scheduler = stage(working(calls, PreBindWork("a", 30), PreBindWork("b", 30)))
+    first = decide(scheduler, make_pod_info(), 5)
+    second = scheduler.handle(PreBindFinished("uid-a", "W1"), at(6))
+    assert [type(effect) for effect in (*first, *second)] == [
+        PatchNomination,
+        RunPreBind,
+        RunPreBind,
+    ]
+    known = decide(scheduler, make_pod_info("known", nominated="n1"), 7)
+    assert [type(effect) for effect in known] == [RunPreBind]
+
+
+def test_a_pod_that_waits_for_nobody_cannot_be_turned_away_in_memory() -> None:
+    scheduler = stage()
+    decide(scheduler, make_pod_info(), 5)
+    assert scheduler._bindings.preempt("uid-a", "P", at(6)) is None
+    assert scheduler._bindings.preempt("uid-unknown", "P", at(6)) is None

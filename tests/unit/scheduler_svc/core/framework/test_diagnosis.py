@@ -145,3 +145,22 @@ def test_pre_filter_leaves_no_node() -> None:
     )
     assert diagnosis.unschedulable_plugins == {"P0", "P1"}
     assert diagnosis.pending_plugins == frozenset()
+
+
+def test_a_node_that_nobody_judged_is_beyond_help() -> None:
+    diagnosis = Diagnosis(3, (group(FULL, 1),))
+    assert diagnosis.status_of(1) == FULL
+    assert diagnosis.status_of(0).code is UNRESOLVABLE
+    assert Diagnosis(3, (group(FULL, 1),), absent_status=TAINTED).status_of(0) == TAINTED
+
+
+def test_nodes_are_found_by_the_code_of_their_status() -> None:
+    columns = make_cluster(
+        [make_node_info(name) for name in "abc"], [make_pod_info(node="ghost")]
+    ).columns
+    diagnosis = Diagnosis(3, (group(FULL, 1), group(TAINTED, 2)))
+    assert diagnosis.rows_with(Code.UNSCHEDULABLE, columns).tolist() == [1]
+    assert diagnosis.rows_with(UNRESOLVABLE, columns).tolist() == [2]
+    everywhere = Diagnosis(3, (group(TAINTED, 2),), absent_status=FULL)
+    assert everywhere.rows_with(Code.UNSCHEDULABLE, columns).tolist() == [0, 1]
+    assert everywhere.rows_with(Code.ERROR, columns).tolist() == []

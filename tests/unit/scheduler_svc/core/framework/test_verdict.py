@@ -3,21 +3,40 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pytest
 
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import Int64Array, NodeView
+from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
+from scheduler_svc.core.framework.evaluation import INFEASIBLE
 from scheduler_svc.core.framework.interface import (
     ClusterScorePlugin,
     Plugin,
     PreFilterResult,
     State,
 )
+from scheduler_svc.core.framework.post_filter import PostFilterResult
 from scheduler_svc.core.framework.prepared import prepare
-from scheduler_svc.core.framework.verdict import Verdict, judge
+from scheduler_svc.core.framework.verdict import (
+    ExplainedAttempt,
+    Verdict,
+    explain_attempt,
+    judge,
+    totals_without,
+)
 from scheduler_svc.core.labels import BoolArray
-from scheduler_svc.core.status import Code, Status
-from tests.builders import make_cluster, make_node_info, make_pod_info, make_profile
-from tests.scripted_plugins import Filtering, NormalizedScoring, PreFiltering, Scoring, named
+from scheduler_svc.core.nominator import Nominator
+from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
+from scheduler_svc.core.status import SUCCESS, Code, Status
+from tests.builders import at, make_cache, make_cluster, make_node_info, make_pod_info, make_profile
+from tests.scripted_plugins import (
+    Filtering,
+    NormalizedScoring,
+    PostFiltering,
+    PreFiltering,
+    Scoring,
+    named,
+)
 
 NO = Status(Code.UNSCHEDULABLE, ("no",))
 
@@ -112,3 +131,79 @@ def test_scores_of_the_cluster_are_shares_unless_they_are_left_out() -> None:
     assert {name: share.tolist() for name, share in verdict.shares.items()} == {"Fixed": [0, 5]}
     assert verdict.totals.tolist() == [0, 5]
     assert verdict.best_rows.tolist() == [2]
+
+
+def explained(
+    points: Mapping[str, Sequence[Plugin]],
+    *,
+    nodes: str = "ab",
+    nominated: str = "",
+    with_post_filter: bool = True,
+) -> ExplainedAttempt:
+    """Explain an attempt for a Pod of 3 CPUs; another one, as important, may be nominated."""
+    cache = make_cache([make_node_info(name) for name in nodes])
+    nominator = Nominator(cache.columns)
+    nominator.nominate(make_pod_info("rival", requests={"cpu": 2}), nominated)
+    fit = NodeResourcesFit()
+    profile = make_profile({"preFilter": [fit], "filter": [fit], **points})
+    pod = make_pod_info(requests={"cpu": 3})
+    return explain_attempt(profile, pod, cache, nominator, at(3), with_post_filter=with_post_filter)
+
+
+HELP = PostFilterResult(SUCCESS, "a")
+
+
+def test_an_attempt_leaves_room_for_nominated_pods() -> None:
+    attempt = explained({"score": [named("S", NormalizedScoring)({"a": 4, "b": 2})]}, nominated="a")
+    assert attempt.verdict.rows.tolist() == [1]
+    # Compared with the Nodes that remain.
+    assert attempt.verdict.totals.tolist() == [100]
+    [group] = attempt.verdict.diagnosis.groups
+    assert (group.status.message, group.rows.tolist()) == ("Insufficient cpu", [0])
+    assert attempt.failure is None
+
+
+@pytest.mark.parametrize(
+    ("nodes", "nominated", "wanted", "expected"),
+    [
+        ("a", "a", True, HELP),
+        ("a", "a", False, None),
+        ("ab", "a", True, None),
+        ("", "", True, None),
+    ],
+    ids=["fits nowhere", "not wanted", "fits", "no Nodes"],
+)
+def test_post_filter_is_asked_if_wanted_and_nothing_fits(
+    nodes: str, nominated: str, wanted: bool, expected: PostFilterResult | None
+) -> None:
+    points = {"postFilter": [named("P", PostFiltering)(HELP)]}
+    attempt = explained(points, nodes=nodes, nominated=nominated, with_post_filter=wanted)
+    assert attempt.post_filter == expected
+
+
+def test_without_post_filters_there_is_no_answer_of_theirs() -> None:
+    assert explained({}, nodes="a", nominated="a").post_filter is None
+
+
+def test_a_failure_ends_the_attempt() -> None:
+    broken = PreFilterResult(Status(Code.ERROR, ("broken",)))
+    points: dict[str, Sequence[Plugin]] = {
+        "preFilter": [named("B", PreFiltering)(broken)],
+        "postFilter": [named("P", PostFiltering)(HELP)],
+    }
+    attempt = explained(points)
+    assert attempt.failure == Status(Code.ERROR, ('running PreFilter plugin "B": broken',), "B")
+    assert attempt.post_filter is None
+
+
+def test_totals_are_compared_with_the_nodes_that_remain() -> None:
+    cluster = make_cluster([make_node_info(name) for name in "abc"])
+    scoring = named("S", NormalizedScoring)({"a": 8, "b": 4, "c": 1})
+    prepared = prepare(make_profile({"score": [scoring]}), make_pod_info(), cluster)
+    evaluation = evaluation_of(prepared)
+    evaluation.refresh(cluster.columns)
+    assert evaluation.totals[:3].tolist() == [100, 50, 12]
+    blocked = np.array([0], dtype=np.intp)
+    totals = totals_without(prepared, cluster.columns, evaluation.totals, blocked)
+    assert totals[:3].tolist() == [INFEASIBLE, 100, 25]
+    assert evaluation.totals[:3].tolist() == [100, 50, 12]
