@@ -91,27 +91,24 @@ def assemble(
     channel, journal = UpdateChannel(), Journal()
     sources, refused = _make_sources(options, access, channel, seed)
     agent = NodeAgent([source.source for source in sources])
-    attached = [
-        attach(
-            Surroundings(
-                options=options,
-                agent=agent,
-                client=access.client,
-                refused=refused,
-                read_now=read_now,
-            )
-        )
-        for attach in attachments
-    ]
+    surroundings = Surroundings(
+        options=options, agent=agent, client=access.client, refused=refused, read_now=read_now
+    )
+    attached = [attach(surroundings) for attach in attachments]
     loop, lag = SyncLoop(agent, channel, journal), LoopLag()
-    work: dict[str, Work] = {"sync loop": loop.run, "loop lag": lag.run}
-    work |= {f"source {source.source.value}": source.run for source in sources}
     metrics: list[MetricSource] = [journal, channel, lag, access.calls, _Build(options.version)]
     metrics += [SourceMetrics(agent, loop, sources, refused), ShadowMetrics(agent)]
     for source in sources:
         if isinstance(source, ApiSource):
             metrics += [source, WatchMetrics({"pods": source.reflector})]
-    registry = CollectorRegistry()
+    work: dict[str, Work] = {"sync loop": loop.run, "loop lag": lag.run}
+    work |= {f"source {source.source.value}": source.run for source in sources}
+    for attachment in attached:
+        for observer in attachment.observers:
+            agent.attach(observer)
+        metrics += attachment.metrics
+        work |= attachment.work
+    registry = _make_registry(metrics)
     server = HttpsServer(
         options.serving,
         registry=registry,
@@ -120,15 +117,8 @@ def assemble(
     )
     add_loop_check(server, loop, channel, read_monotonic_seconds)
     add_source_checks(server, agent, sources)
-    for attachment in attached:
-        for observer in attachment.observers:
-            agent.attach(observer)
-        for method, path, handler in attachment.routes:
-            server.add_route(method, path, handler)
-        metrics += attachment.metrics
-        work |= attachment.work
-    registry.register(LoopCollector(lambda: [m for one in metrics for m in one.collect()]))
-    ProcessCollector(registry=registry)
+    for method, path, handler in (route for one in attached for route in one.routes):
+        server.add_route(method, path, handler)
     return Parts(
         agent=agent,
         loop=loop,
@@ -138,6 +128,14 @@ def assemble(
         server=server,
         work=work,
     )
+
+
+def _make_registry(metrics: Sequence[MetricSource]) -> CollectorRegistry:
+    """Have metrics collected in the event loop, and the process's own beside them."""
+    registry = CollectorRegistry()
+    registry.register(LoopCollector(lambda: [m for one in metrics for m in one.collect()]))
+    ProcessCollector(registry=registry)
+    return registry
 
 
 def _make_sources(

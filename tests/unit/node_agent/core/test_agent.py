@@ -210,6 +210,23 @@ def test_a_static_pod_that_restarts_is_not_gone() -> None:
     assert stage.listener.take() == [("expire", 1100)]
 
 
+def test_observers_are_told_in_the_order_in_which_they_came() -> None:
+    told_to: list[str] = []
+
+    class Named(Listener):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def source_listed(self, source: Source, now: Now) -> None:
+            told_to.append(self.name)
+
+    agent = NodeAgent([API], [Named("first")])
+    agent.attach(Named("second"))
+    agent.handle(PodsListed(API, (), at(0)), at(0))
+    assert told_to == ["first", "second"]
+
+
 def test_observers_have_deadlines_too() -> None:
     near, far, none = Listener(5.0), Listener(9.0), Listener()
     assert NodeAgent([API], [far, near, none]).next_deadline() == 5.0
