@@ -50,7 +50,11 @@ def plane(module_plane: ControlPlane) -> Iterator[ControlPlane]:
         request(module_plane, "DELETE", path, AT_ONCE)
     request(module_plane, "DELETE", LEASE)
     for path in (PODS, CLAIMS):
-        wait_for(f"{path} is empty", lambda path=path: read(module_plane, path)["items"] == [])
+        wait_until_empty(module_plane, path)
+
+
+def wait_until_empty(plane: ControlPlane, path: str) -> None:
+    wait_for(f"{path} is empty", lambda: read(plane, path)["items"] == [])
 
 
 def scheduler(plane: ControlPlane, directory: Path, *arguments: str) -> SchedulerProcess:

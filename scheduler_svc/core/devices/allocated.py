@@ -67,6 +67,8 @@ class AllocatedDevices:
         after = None if new is None else new.status.allocation
         if new is not None and after is not None:
             self.land(in_flight_key(new))
+        elif new is None and old is not None:
+            self.land(in_flight_key(old))
         if before == after:
             return
         if before is not None:

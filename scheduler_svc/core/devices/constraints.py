@@ -34,10 +34,12 @@ class Constraint(ABC):
         return not wanted or request in wanted or f"{request}/{alternative}" in wanted
 
     @abstractmethod
-    def _take(self, request: str, value: DeviceAttribute) -> bool: ...
+    def _take(self, request: str, value: DeviceAttribute) -> bool:
+        """Take in the value of a device of a request, unless it contradicts others."""
 
     @abstractmethod
-    def _give_back(self, request: str) -> None: ...
+    def _give_back(self, request: str) -> None:
+        """Forget the last value of a request."""
 
 
 class MatchAttribute(Constraint):

@@ -19,7 +19,7 @@ from scheduler_svc.core.devices.allocated import extended_key, in_flight_key
 from scheduler_svc.core.devices.demands import Claim, missing_class
 from scheduler_svc.core.devices.extended_resources import ContainerDemand, may_be_devices
 from scheduler_svc.core.devices.inventory import DeviceInventory
-from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.pods import PodClaim, PodInfo
 
 # The name of a claim that has not been made yet: no claim can have it.
 UNMADE_NAME = "<extended-resources>"
@@ -82,24 +82,23 @@ def waits_for_claim(pod: PodInfo, inventory: DeviceInventory) -> str:
 def _claims(pod: PodInfo, inventory: DeviceInventory) -> Iterator[ResourceClaim | str]:
     """Give each claim, or what is the matter with it."""
     for reference in pod.claims:
-        name = reference.claim_name
-        if name is None:
-            yield f'pod "{pod.key}": ResourceClaim not created yet'
-            continue
-        if not name:
-            # It turned out that none is needed.
-            continue
-        claim = inventory.claim(pod.namespace, name)
-        if claim is None:
-            yield f'could not find ResourceClaim "{pod.namespace}/{name}"'
-        elif claim.metadata.deletion_timestamp is not None:
-            yield f'resourceclaim "{name}" is being deleted'
-        elif reference.is_generated and not claim.is_owned_by(pod.uid):
-            yield (
-                f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)"
-            )
-        else:
-            yield claim
+        # One with an empty name has turned out not to be needed.
+        if reference.claim_name != "":
+            yield _claim(pod, reference, inventory)
+
+
+def _claim(pod: PodInfo, reference: PodClaim, inventory: DeviceInventory) -> ResourceClaim | str:
+    name = reference.claim_name
+    if name is None:
+        return f'pod "{pod.key}": ResourceClaim not created yet'
+    claim = inventory.claim(pod.namespace, name)
+    if claim is None:
+        return f'could not find ResourceClaim "{pod.namespace}/{name}"'
+    if claim.metadata.deletion_timestamp is not None:
+        return f'resourceclaim "{name}" is being deleted'
+    if reference.is_generated and not claim.is_owned_by(pod.uid):
+        return f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)"
+    return claim
 
 
 def _is_full(claim: ResourceClaim, pod: PodInfo) -> bool:

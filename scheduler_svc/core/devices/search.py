@@ -24,7 +24,11 @@ _NOT_FOUND: Final = 'deviceclass.resource.k8s.io "{}" not found'
 
 
 class _TooManyDevices(Exception):  # noqa: N818 - a turn of the search
-    """What remains cannot be had within the limit of devices of a claim."""
+    """What remains cannot be had within the limit of devices of a claim.
+
+    The fewest devices that a claim can do with are within it (`_check`), so that it is always
+    a request with alternatives that has chosen too many, and catches this.
+    """
 
 
 class Search:
@@ -59,12 +63,7 @@ class Search:
         """Give the first solution, None if there is none. Raises `SearchFailure`, `OutOfSteps`."""
         for index, claim in enumerate(self._claims):
             self._check(index, claim)
-        try:
-            found = self._allocate_request(0, 0)
-        except _TooManyDevices:
-            # Upstream hands this on as an error of the attempt.
-            raise SearchFailure("allocation max size exceeded") from None
-        return self._holdings.solution() if found else None
+        return self._holdings.solution() if self._allocate_claim(0) else None
 
     def _check(self, index: int, claim: Claim) -> None:
         """Check a claim, and count how many devices it needs at least."""
@@ -119,17 +118,15 @@ class Search:
             ]
         return found
 
+    def _allocate_claim(self, claim: int) -> bool:
+        """Satisfy a claim, and all that follow. True if everything is."""
+        return claim == len(self._claims) or self._allocate_request(claim, 0)
+
     def _allocate_request(self, claim: int, request: int) -> bool:
-        """Satisfy a request, and all that follow. True if everything is."""
-        if claim == len(self._claims):
-            return True
+        """Satisfy a request, and all that follow."""
         requests = self._claims[claim].demand.requests
         if request == len(requests):
-            try:
-                return self._allocate_request(claim + 1, 0)
-            except _TooManyDevices:
-                # Another choice for an earlier claim may leave one here that needs fewer.
-                return False
+            return self._allocate_claim(claim + 1)
         alternatives = requests[request]
         if not alternatives[0].alternative:
             return self._allocate_device((claim, request, 0), alternatives[0], 0, 0)

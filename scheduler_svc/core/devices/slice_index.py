@@ -72,9 +72,7 @@ class SliceIndex:
         """Take in that a slice came, changed or went."""
         self._grouping = None
         if old is not None:
-            gone = self._slices.pop(old.metadata.name, None)
-            if gone is not None:
-                self._forget(gone)
+            self._forget(self._slices.pop(old.metadata.name))
         if new is not None:
             self._add(PublishedSlice(new, self._selectors))
 

@@ -1,0 +1,114 @@
+"""Expressions on devices: what they see, and the texts of what goes wrong."""
+
+from typing import Any
+
+import pytest
+
+from scheduler_svc.core.devices import selectors as selectors_module
+from scheduler_svc.core.devices.selectors import SelectorFailure, Selectors
+from tests.device_builders import DRIVER, as_device, device
+
+ATTRIBUTES = {
+    "model": {"string": "h100"},
+    "numa": {"int": 1},
+    "healthy": {"bool": True},
+    "version": {"version": "1.2.3"},
+    "other.example/id": {"string": "x"},
+}
+NO_BOOL = "CEL result of type string could not be converted to bool: "
+
+
+def ask(expression: str, **fields: Any) -> object:
+    selectors = Selectors()
+    found = as_device(device("d0", attributes=ATTRIBUTES, memory="40Gi", **fields))
+    answer = selectors.matches(expression, selectors.traits(DRIVER, found))
+    return (answer.stage, answer.text) if isinstance(answer, SelectorFailure) else answer
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ('device.driver == "gpu.example"', True),
+        ("device.allowMultipleAllocations", False),
+        ('device.attributes["gpu.example"].model == "h100"', True),
+        ('device.attributes["gpu.example"].numa > 1', False),
+        ('device.attributes["gpu.example"].healthy', True),
+        ('device.attributes["gpu.example"].version.isGreaterThan(semver("1.2.0"))', True),
+        ('device.attributes["other.example"].id == "x"', True),
+        ('device.capacity["gpu.example"].memory == quantity("40Gi")', True),
+        ('has(device.attributes["gpu.example"].nothing)', False),
+        ('has(device.attributes["nowhere.example"].nothing)', False),
+        ('device.attributes["nowhere.example"].?x.orValue("y") == "y"', True),
+        ('device.attributes["nowhere.example"].size() == 0', True),
+        ('"gpu.example" in device.attributes', True),
+        ('"nowhere.example" in device.attributes', False),
+        ('device.attributes["gpu.example"].nothing == 1 || true', True),
+        ('cel.bind(d, device.attributes["gpu.example"], d.numa == 1 && d.healthy)', True),
+        ('device.driver.lowerAscii().startsWith("gpu")', True),
+    ],
+)
+def test_a_device_is_seen_as_it_is(expression: str, answer: bool) -> None:
+    assert ask(expression) is answer
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ('device.attributes["gpu.example"].nothing == 1', "no such key: nothing"),
+        ('device.attributes["nowhere.example"].nothing == 1', "no such key: nothing"),
+        ('1 / device.attributes["gpu.example"].numa == 1 / 0', "division by zero"),
+        ('device.attributes["gpu.example"].numa < "x"', "no such overload"),
+        (
+            'device.attributes["gpu.example"].model',
+            f"{NO_BOOL}unsupported native conversion from string to 'bool'",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_worded_as_kube_scheduler_does(expression: str, text: str) -> None:
+    assert ask(expression) == ("runtime", text)
+
+
+def test_what_cannot_be_compiled_says_where() -> None:
+    answer = ask("device.driver ==")
+    assert isinstance(answer, tuple)
+    assert answer[0] == "compile"
+    assert answer[1].startswith("compilation failed: ERROR: <input>:1:17: Syntax error")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "text"),
+    [
+        ({}, "attribute odd: unsupported attribute value"),
+        ({"version": "1"}, "attribute odd: parse semantic version: '1' is no semantic version"),
+    ],
+)
+def test_a_device_with_an_attribute_of_no_meaning_has_no_answers(
+    attribute: dict[str, Any], text: str
+) -> None:
+    selectors = Selectors()
+    odd = {"odd": attribute, "odder": {}}
+    traits = selectors.traits(DRIVER, as_device(device("d0", attributes=odd)))
+    answer = selectors.matches("true", traits)
+    assert isinstance(answer, SelectorFailure)
+    assert answer.text.startswith(text)
+
+
+def test_devices_alike_share_what_was_asked_of_one() -> None:
+    selectors = Selectors()
+    first = selectors.traits(DRIVER, as_device(device("d0", model="h100")))
+    second = selectors.traits(DRIVER, as_device(device("d1", model="h100")))
+    third = selectors.traits(DRIVER, as_device(device("d2", model="a100")))
+    assert first is second
+    assert first is not third
+    selectors.matches("true", first)
+    assert second.answers == {"true": True}
+
+
+def test_programs_are_kept_until_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selectors_module, "_MAX_PROGRAMS", 2)
+    selectors = Selectors()
+    for model in ("a", "b", "c", "d"):
+        traits = selectors.traits(DRIVER, as_device(device("d0", model=model)))
+        for expression in ("true", "1 == 1", "true == true"):
+            assert selectors.matches(expression, traits) is True
+    assert len(selectors._programs) == 2
