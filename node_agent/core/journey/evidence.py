@@ -92,6 +92,15 @@ def _condition_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
     return marks
 
 
+def is_born_bound(pod: Pod) -> bool:
+    """Whether a Pod has a Node and was never bound to it: its specification named the Node.
+
+    The kubelet then sets ``PodScheduled`` itself, when it first syncs, which tells nothing.
+    """
+    scheduled = any(c.type == "PodScheduled" for c in pod.status.conditions)
+    return bool(pod.spec.node_name) and not scheduled
+
+
 def _condition_time(status: PodStatus, name: str) -> int | None:
     for condition in status.conditions:
         if condition.type == name and condition.status == "True":

@@ -5,6 +5,7 @@ Pod's own fields by the newest resourceVersion. So the same observations, in wha
 and however often, give the same journey.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -16,6 +17,7 @@ from node_agent.core.journey.evidence import (
     attempt,
     init_container_names,
     init_runs,
+    is_born_bound,
     pod_marks,
     union_nanoseconds,
 )
@@ -23,7 +25,7 @@ from node_agent.core.journey.marks import MarkKind, MarkSource, merge_marks
 from node_agent.core.journey.pod_kinds import is_stateful, workload_kind
 from node_agent.core.journey.pulls import KubeletEvent, Pull, bound_mark, first_pulls, images_pulled
 from node_agent.core.objects import Pod
-from node_agent.core.operations import SEEN_ANNOTATION, annotation
+from node_agent.core.operations import SEEN_ANNOTATION, Source, annotation
 from node_agent.core.timestamps import unix_nanoseconds
 
 WATCH_KINDS: Final = frozenset(kind for kind in MarkKind if kind.value.source is MarkSource.WATCH)
@@ -72,9 +74,9 @@ class Journey:
 
     __slots__ = (
         "_attempt",
+        "_disbelieved",
         "_init_runs",
         "_pulls",
-        "_unwatched",
         "are_events_read",
         "are_files_read",
         "clock_was_set",
@@ -95,11 +97,13 @@ class Journey:
         self._attempt: int | None = None
         self._init_runs: frozenset[InitRun] = frozenset()
         self._pulls: dict[str, Pull] = {}
-        self._unwatched: frozenset[MarkKind] = frozenset()
+        self._disbelieved: frozenset[MarkKind] = frozenset()
+        if identity.source != Source.API:
+            self._disbelieve((MarkKind.BOUND_API,))
 
     def observe(self, pod: Pod, received_nanoseconds: int) -> bool:
         """Take in a state that the watch told of; tell whether anything is new."""
-        self._observe_runs(pod)
+        self._observe_facts(pod)
         return self._merge(pod_marks(pod, received_nanoseconds))
 
     def observe_before(self, pod: Pod) -> None:
@@ -111,10 +115,8 @@ class Journey:
         if pod.status.start_time is not None or pod.status.phase in TERMINAL_PHASES:
             self.is_measured = False
         marks = pod_marks(pod, received_nanoseconds=0)
-        self._unwatched |= marks.keys() & WATCH_KINDS
-        for kind in self._unwatched:
-            self.marks.pop(kind, None)
-        self._observe_runs(pod)
+        self._disbelieve(marks.keys() & WATCH_KINDS)
+        self._observe_facts(pod)
         self._merge(marks)
 
     def observe_kubelet(self, pod: Pod) -> bool:
@@ -123,7 +125,7 @@ class Journey:
         seen = unix_nanoseconds(annotation(pod, SEEN_ANNOTATION))
         if seen is not None:
             marks[MarkKind.KUBELET_SEEN] = seen
-        self._observe_runs(pod)
+        self._observe_facts(pod)
         return self._merge(marks)
 
     def observe_files(self, times: FileTimes) -> bool:
@@ -176,7 +178,9 @@ class Journey:
             return None
         return sum(self._pulls[name].nanoseconds for name in names)
 
-    def _observe_runs(self, pod: Pod) -> None:
+    def _observe_facts(self, pod: Pod) -> None:
+        if is_born_bound(pod):
+            self._disbelieve((MarkKind.BOUND_API,))
         self._attempt = max(self._attempt or 0, attempt(pod) or 0) or None
         runs = self._init_runs.union(init_runs(pod))
         if len(runs) > len(self._init_runs):
@@ -184,8 +188,14 @@ class Journey:
 
     def _merge(self, marks: dict[MarkKind, int]) -> bool:
         return merge_marks(
-            self.marks, {k: at for k, at in marks.items() if k not in self._unwatched}
+            self.marks, {k: at for k, at in marks.items() if k not in self._disbelieved}
         )
+
+    def _disbelieve(self, kinds: Iterable[MarkKind]) -> None:
+        """Take no mark of these kinds, now or later: it would not say what they stand for."""
+        self._disbelieved |= frozenset(kinds)
+        for kind in self._disbelieved:
+            self.marks.pop(kind, None)
 
 
 def identify(pod: Pod, source: str) -> PodIdentity:

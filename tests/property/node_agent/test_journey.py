@@ -19,10 +19,12 @@ from node_agent.core.operations import Operation, Source
 from tests.unit.node_agent.core.journey import stages
 from tests.unit.node_agent.core.journey.stages import condition, nanoseconds, stamp
 from tests.unit.node_agent.core.journey.test_pulls import PRESENT, WAITED, pulled
-from tests.unit.node_agent.core.pods import at
+from tests.unit.node_agent.core.pods import at, make_pod
 
 SECOND = 1_000_000_000
 SPEC = {"containers": [{"name": "c"}, {"name": "d"}], "initContainers": [{"name": "i"}]}
+
+BORN_BOUND = make_pod(spec={**SPEC, "nodeName": "n"}, status={"phase": "Pending"})
 
 Observation = Callable[[Journey], object]
 seconds = st.integers(0, 900)
@@ -75,6 +77,7 @@ def observations(draw: st.DrawFn) -> Observation:
         lambda journey: journey.observe(pod, moment),
         lambda journey: journey.observe_before(pod),
         lambda journey: journey.observe_kubelet(pod),
+        lambda journey: journey.observe(BORN_BOUND, moment),
         lambda journey: journey.observe_files(times),
         lambda journey: journey.observe_events(events[: len(pod.status.conditions)]),
         lambda journey: journey.observe_gone(moment),

@@ -12,6 +12,7 @@ from node_agent.core.journey.evidence import (
     attempt,
     init_container_names,
     init_runs,
+    is_born_bound,
     pod_marks,
     start_nanoseconds,
     union_nanoseconds,
@@ -172,3 +173,19 @@ def test_the_union_counts_no_moment_twice() -> None:
     ]
     assert union_nanoseconds(reversed(runs)) == 6 * second
     assert union_nanoseconds([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("node", "conditions", "expected"),
+    [
+        ("n", [], True),
+        ("n", [stages.condition("PodScheduled", 1)], False),
+        ("", [], False),
+    ],
+)
+def test_a_pod_whose_specification_names_its_node(
+    node: str, conditions: list[dict[str, Any]], expected: bool
+) -> None:
+    spec = {"nodeName": node, "containers": [{"name": "c"}]}
+    pod = make_pod(spec=spec, status={"phase": "Pending", "conditions": conditions})
+    assert is_born_bound(pod) is expected

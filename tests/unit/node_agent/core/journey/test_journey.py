@@ -152,3 +152,19 @@ def test_runs_that_are_kept_are_bounded() -> None:
     done = {"initContainerStatuses": [stages.ended("j", 0, 0)]}
     journey.observe(stages.pod_with(done, spec=SPEC_WITH_INIT), nanoseconds(1))
     assert init_of(journey) == (MOST_INIT_RUNS - 1) * NANOSECONDS
+
+
+def test_who_was_never_bound_has_no_such_step() -> None:
+    """The specification names the Node, or a manifest does: PodScheduled is the kubelet's then."""
+    spec = {"nodeName": "n", "containers": [{"name": "c"}]}
+    born = make_pod(spec=spec, creationTimestamp=stages.stamp(0))
+    synced = stages.pod_with({"startTime": stages.stamp(2)}, spec=spec)
+    for told in ((born, synced), (synced, born)):
+        journey = journey_of(born)
+        for pod in told:
+            journey.observe(pod, nanoseconds(3))
+        assert MarkKind.BOUND_API not in journey.marks
+    static = Journey(identify(synced, "file"))
+    static.observe_kubelet(synced)
+    assert MarkKind.BOUND_API not in static.marks
+    assert MarkKind.SYNC_STARTED_KUBELET in static.marks
