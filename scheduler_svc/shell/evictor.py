@@ -167,7 +167,7 @@ class Evictor:
         """Evict one Pod; gives what went wrong, "" if it is on its way or gone."""
         async with self._requests:
             patched = await self._patch(effect, victim.pod)
-            if patched.verdict is WriteVerdict.REJECTED and not _is_gone(patched):
+            if patched.verdict is not WriteVerdict.WRITTEN and not _is_gone(patched):
                 _warn("Could not tell a pod why it is evicted", victim.pod, patched.message)
             deleted = await self._delete(victim.pod)
         if deleted.verdict is WriteVerdict.WRITTEN:

@@ -4,16 +4,17 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from kubeio.errors import ConnectionFailedError
 from kubeio.response import Response
-from scheduler_svc.core.effects import PatchPodCondition, PodReference
+from scheduler_svc.core.effects import PatchNomination, PatchPodCondition, PodReference
 from scheduler_svc.shell import condition_patcher
 from scheduler_svc.shell.binding_activity import BindingActivity
 from scheduler_svc.shell.condition_patcher import CONCURRENCY, TRY_COUNT, ConditionPatcher
 from tests.faultproxy import wait_until
-from tests.unit.scheduler_svc.shell.scripted_api import OK, ScriptedApi, ScriptedPool
+from tests.unit.scheduler_svc.shell.scripted_api import OK, ScriptedApi, ScriptedPool, status
 
 
 def condition(number: int, message: str = "m") -> PatchPodCondition:
@@ -26,10 +27,11 @@ class Gate:
 
     def __init__(self) -> None:
         self.opened = asyncio.Event()
+        self.answer = OK
 
     async def __call__(self) -> Response:
         await self.opened.wait()
-        return OK
+        return self.answer
 
 
 @asynccontextmanager
@@ -182,3 +184,86 @@ async def test_dry_run_writes_nothing() -> None:
         patcher.submit(condition(1))
         await patcher.drain(5)
     assert api.requests == []
+
+
+def nomination(number: int, node_name: str) -> PatchNomination:
+    pod = PodReference("default", f"web-{number}", f"uid-{number}")
+    return PatchNomination(pod, node_name)
+
+
+def with_nomination(message: str, node_name: str) -> PatchPodCondition:
+    return msgspec.structs.replace(condition(1, message), nominated_node_name=node_name)
+
+
+def statuses(api: ScriptedApi) -> list[tuple[str | None, str | None]]:
+    """Give the message and the nomination of each patch; "-" where nothing is said of it."""
+    found = []
+    for request in api.requests:
+        written = request.body["status"]
+        conditions = written.get("conditions", [{"message": None}])
+        found.append((conditions[0]["message"], written.get("nominatedNodeName", "-")))
+    return found
+
+
+async def test_condition_and_nomination_are_one_patch() -> None:
+    api = ScriptedApi(otherwise=OK)
+    async with patching(api) as patcher:
+        patcher.submit(with_nomination("m", "n1"))
+        await patcher.drain(5)
+        patcher.submit(with_nomination("m2", ""))
+        await patcher.drain(5)
+        patcher.submit(condition(1, "m3"))
+        await patcher.drain(5)
+        patcher.submit(nomination(1, "n2"))
+        await patcher.drain(5)
+    # Null takes the field away.
+    assert statuses(api) == [("m", "n1"), ("m2", None), ("m3", "-"), (None, "n2")]
+
+
+async def test_what_waits_is_written_together() -> None:
+    api = ScriptedApi(otherwise=OK)
+    async with patching(api) as patcher:
+        patcher.submit(with_nomination("old", "n1"))
+        patcher.submit(condition(1, "new"))
+        patcher.submit(nomination(2, "n1"))
+        patcher.submit(nomination(2, "n2"))
+        patcher.submit(condition(2, "m"))
+        await patcher.drain(5)
+    assert statuses(api) == [("new", "n1"), ("m", "n2")]
+
+
+async def test_what_comes_during_a_patch_is_written_together_after_it() -> None:
+    gate = Gate()
+    api = ScriptedApi(gate, otherwise=OK)
+    async with patching(api) as patcher:
+        patcher.submit(with_nomination("first", "n1"))
+        await wait_until(lambda: api.requests, what="the first is sent")
+        patcher.submit(nomination(1, ""))
+        patcher.submit(condition(1, "second"))
+        gate.opened.set()
+        await patcher.drain(5)
+    assert statuses(api) == [("first", "n1"), ("second", None)]
+
+
+async def test_a_nomination_that_could_not_be_written_goes_with_what_follows() -> None:
+    busy = status(503, "busy")
+    gate = Gate()
+    api = ScriptedApi(*[busy] * (TRY_COUNT - 1), gate, otherwise=OK)
+    async with patching(api) as patcher:
+        patcher.submit(with_nomination("first", "n1"))
+        await wait_until(lambda: len(api.requests) == TRY_COUNT, what="the last try is made")
+        patcher.submit(condition(1, "second"))
+        gate.answer = busy
+        gate.opened.set()
+        await patcher.drain(5)
+    assert statuses(api)[TRY_COUNT:] == [("second", "n1")]
+
+
+async def test_a_nomination_alone_is_no_transition() -> None:
+    api = ScriptedApi(otherwise=OK)
+    async with patching(api) as patcher:
+        patcher.submit(nomination(1, "n1"))
+        await patcher.drain(5)
+        patcher.submit(condition(1))
+        await patcher.drain(5)
+    assert "lastTransitionTime" in api.requests[1].body["status"]["conditions"][0]

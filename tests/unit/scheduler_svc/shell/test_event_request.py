@@ -85,3 +85,22 @@ def test_name_of_an_event_of_a_pod_with_a_long_name() -> None:
 
 def test_reporting_instance_is_cut() -> None:
     assert reporting_instance("berthmaster", "h" * 200) == "berthmaster-" + "h" * 116
+
+
+def test_another_pod_that_has_to_do_with_it() -> None:
+    related = msgspec.structs.replace(EFFECT, related=PodReference("bank", "new", "77"))
+    body = encode_event(
+        related,
+        name="a",
+        hostname="h",
+        event_time_seconds=1_795_953_600.0,
+        count=1,
+        last_observed_seconds=1_795_953_600.0,
+    )
+    assert msgspec.json.decode(body)["related"] == {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "namespace": "bank",
+        "name": "new",
+        "uid": "77",
+    }
