@@ -17,6 +17,7 @@ from tests.parity.generator.families import FAMILIES, snapshot
 from tests.parity.oracle_program import OracleError, build
 
 FOUND: Final = Path(".state") / "parity"
+SEQUENCES: Final = ("mixed", "spread", "interpod", "contention", "everything", "resources")
 _SHOWN_DISAGREEMENTS: Final = 5
 
 
@@ -27,7 +28,12 @@ _SHOWN_DISAGREEMENTS: Final = 5
     "--config", "configs", multiple=True, type=click.Choice(CONFIGURATIONS), default=CONFIGURATIONS
 )
 @click.option("--seed", default=None, type=int, help="The first seed; else by the clock.")
-@click.option("--sequences", default=1, help="Sequences of 200 Pods, each placed before the next.")
+@click.option(
+    "--sequences",
+    default=1,
+    type=click.IntRange(0, len(SEQUENCES)),
+    help="Sequences of 200 Pods, each placed before the next.",
+)
 @click.option("--oracle", type=click.Path(path_type=Path), help="A program built before.")
 @click.option("--cover", is_flag=True, help="Count reached statements; needs GOCOVERDIR.")
 def main(
@@ -53,8 +59,8 @@ def main(
         for config in configs:
             for family in families:
                 run.compare_family(config, family, count)
-        for number in range(sequences):
-            run.compare_sequence("everything", number)
+        for number, family in enumerate(SEQUENCES[:sequences]):
+            run.compare_sequence(family, number)
     except OracleError as error:
         console.print(f"Error: {error}")
         raise SystemExit(2) from error

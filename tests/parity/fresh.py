@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from tests.parity.comparison import Comparison
 from tests.parity.generator.families import snapshot
+from tests.parity.generator.nodes import ROOMY
 from tests.parity.oracle_program import Oracle, OracleError
 from tests.parity.recorded import CONFIGS, Explainer, configuration_of
 from tests.parity.shrinking import shrink
@@ -49,10 +50,16 @@ class Peers:
 
     def compare(self, items: Items) -> tuple[Counter[str], dict[str, str]]:
         """Give what was compared, and by Pod how the answers differ."""
+        return self.compare_with(items, self.oracle.answers(items))
+
+    def compare_with(
+        self, items: Items, answers: list[Answer]
+    ) -> tuple[Counter[str], dict[str, str]]:
+        """Compare answers that were given before."""
         comparison = Comparison(items, self.explainer.missing)
         compared, differences = Counter[str](), {}
         ours = self._ours(items)
-        for theirs in self.oracle.answers(items):
+        for theirs in answers:
             pod = theirs["pod"]
             try:
                 compared += comparison.compare(theirs, ours[pod])
@@ -100,14 +107,15 @@ def sequence(
 ) -> Iterator[tuple[Items, Counter[str], dict[str, str]]]:
     """Decide Pods one after the other, each placed on the first of the best Nodes."""
     items = snapshot(family, seed, pod_count)
+    for node in (item for item in items if item["kind"] == "Node"):
+        node["status"]["allocatable"].update(ROOMY)
     waiting = [i for i in items if i["kind"] == "Pod" and "nodeName" not in i["spec"]]
     placed = [item for item in items if item not in waiting]
     for pod in waiting:
         pod["status"].pop("nominatedNodeName", None)
         asked = [*placed, pod]
-        compared, differences = peers.compare(asked)
-        yield asked, compared, differences
         [answer] = peers.oracle.answers(asked)
+        yield asked, *peers.compare_with(asked, [answer])
         if answer.get("best"):
             bound = deepcopy(pod)
             bound["spec"]["nodeName"] = answer["best"][0]

@@ -47,7 +47,7 @@ def build(console: Console, *, with_coverage: bool = False) -> Path:
     except SourceError as error:
         raise OracleError(f"the oracle cannot be built: {error}") from error
     console.print("Building the oracle (8 minutes the first time)")
-    packages = "k8s.io/kubernetes/pkg/scheduler/framework/plugins/..."
+    packages = ".,k8s.io/kubernetes/pkg/scheduler/framework/plugins/..."
     coverage = ["-cover", "-coverpkg", packages] if with_coverage else []
     partial = program.with_suffix(".partial")
     done = subprocess.run(
