@@ -14,7 +14,13 @@ from deploy.controlplane import ControlPlane
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.source import Timing
+from node_agent.core.agent import NodeAgent
+from node_agent.core.operations import Source
+from node_agent.core.pod_workers import WorkerState
 from node_agent.shell.api_source import ApiSource
+from node_agent.shell.journal import Journal
+from node_agent.shell.sync_loop import SyncLoop
+from node_agent.shell.update_channel import UpdateChannel
 from tests.faultproxy import wait_until
 from tests.faultproxy.proxy import FaultProxy
 from tests.integration.rest import create, request
@@ -190,3 +196,39 @@ async def proxied(plane: ControlPlane, directory: Path) -> AsyncIterator[FaultPr
         plane.url, ca_path=plane.ca_path, token=plane.token, directory=directory
     ) as proxy:
         yield proxy
+
+
+async def test_the_shadow_follows_a_nodes_pods_from_bound_to_gone(
+    control_plane_with_kwok: ControlPlane,
+) -> None:
+    plane, count = control_plane_with_kwok, 20
+    node = await asyncio.to_thread(Node, plane, "agent-kwok")
+    body = {
+        "metadata": {"name": node.name, "annotations": {"kwok.x-k8s.io/node": "fake"}},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+    }
+    await asyncio.to_thread(create, plane, "/api/v1/nodes", body)
+    agent, channel = NodeAgent([Source.API]), UpdateChannel()
+    loop = SyncLoop(agent, channel, Journal())
+
+    def states() -> list[WorkerState]:
+        return [worker.state for worker in agent.workers.workers.values()]
+
+    def phases() -> list[str]:
+        return [pod.status.phase for pod in agent.known.pods()]
+
+    credentials = await Credentials.load(str(plane.kubeconfig_path))
+    async with KubeClient(credentials, user_agent="test") as client:
+        source = ApiSource(client, node.name, channel.put, timing=QUICK)
+        tasks = [asyncio.create_task(work) for work in (source.run(), loop.run())]
+        names = [f"p{number}" for number in range(count)]
+        for name in names:
+            await asyncio.to_thread(node.bind, name)
+        await wait_until(lambda: phases() == ["Running"] * count, what="all run")
+        assert states() == [WorkerState.SYNC] * count
+        for name in names:
+            await asyncio.to_thread(node.delete, name, 30)
+        await wait_until(lambda: states() == [], what="all workers have finished")
+        assert phases() == []
+        for task in tasks:
+            await stop(task)

@@ -13,7 +13,7 @@ from node_agent.core.effects import (
 )
 from node_agent.core.events import PodsListed
 from node_agent.core.objects import Pod
-from node_agent.core.operations import Operation, Source
+from node_agent.core.operations import SEEN_ANNOTATION, Operation, Source, annotation
 from node_agent.core.pod_workers import UNSEEN_SECONDS
 from tests.unit.node_agent.core.pods import at, ended, make_mirror, make_pod, running, status
 
@@ -231,3 +231,19 @@ def test_observers_have_deadlines_too() -> None:
     near, far, none = Listener(5.0), Listener(9.0), Listener()
     assert NodeAgent([API], [far, near, none]).next_deadline() == 5.0
     assert NodeAgent([API], [none]).next_deadline() is None
+
+
+def test_a_wall_clock_that_is_set_back_moves_nothing_but_what_is_new() -> None:
+    stage = Stage(FILE)
+    stage.list(FILE, make_pod("old", uid="s"))
+    before = [annotation(pod, SEEN_ANNOTATION) for pod in stage.agent.config.pods(FILE)]
+    an_hour_ago = at(1).wall_nanoseconds - 3600 * 10**9
+    jumped = Now(at(1).monotonic_seconds, an_hour_ago)
+    stage.agent.handle(
+        PodsListed(FILE, (make_pod("old", uid="s"), make_pod("new")), jumped), jumped
+    )
+    after = [annotation(pod, SEEN_ANNOTATION) for pod in stage.agent.config.pods(FILE)]
+    assert after == [*before, "2026-06-01T11:00:01.000000000Z"]
+    stage.agent.handle(PodsListed(FILE, (make_pod("new"),), jumped), jumped)
+    # What is waited for is counted by the clock that is never set.
+    assert stage.agent.next_deadline() == 1001 + 30 + UNSEEN_SECONDS
