@@ -18,6 +18,7 @@ from kubeio.logs import LogFormat, configure_logging
 from kubeio.serving import ServingOptions
 from scheduler_svc.shell.app import ExitCode, ServingError, run_scheduler
 from scheduler_svc.shell.config import ConfigurationError, to_document
+from scheduler_svc.shell.custom_plugins import PluginLoadError, load_custom_plugins
 from scheduler_svc.shell.options import (
     LeaderElectionOptions,
     SchedulerOptions,
@@ -36,6 +37,8 @@ def command(write_config_to: str | None, **flags: Any) -> None:
       berthmaster scheduler
       # one replica, another name, each step of each Pod in the log
       berthmaster scheduler --scheduler-name gpu --leader-elect=false -v 3
+      # with a plugin of your own (docs/plugins.md)
+      berthmaster scheduler --plugin my_package.filters:OneATeam
       # see what it would do, and change nothing
       berthmaster scheduler --dry-run -v 2
       # check a configuration file, and see all its defaults
@@ -53,7 +56,7 @@ def command(write_config_to: str | None, **flags: Any) -> None:
         configure_logging(verbosity=options.verbosity, format_=options.log_format)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             code = runner.run(run_scheduler(plan))
-    except (ConfigurationError, ProfileError, UsageError) as error:
+    except (ConfigurationError, PluginLoadError, ProfileError, UsageError) as error:
         _fail(error, ExitCode.BAD_USAGE)
     except (KubeConfigError, CertificateError) as error:
         _fail(error, ExitCode.BAD_USAGE)
@@ -83,6 +86,7 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
         context=flags["context"],
         scheduler_name=flags["scheduler_name"],
         election=LeaderElectionOptions(leader_elect=leader_elect, **election),
+        plugins=flags["plugins"],
         dry_run=flags["dry_run"],
         bind_timeout_seconds=flags["bind_timeout"],
         bind_concurrency=flags["bind_concurrency"],
@@ -99,7 +103,8 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
 
 
 def _write_configuration(options: SchedulerOptions, path: str) -> None:
-    configuration = effective_configuration(options)
+    custom = load_custom_plugins(options.plugins)
+    configuration = effective_configuration(options, custom)
     for surprise in surprises(configuration):
         click.echo(f"Note: {surprise}", err=True)
     document = to_document(configuration)

@@ -39,6 +39,13 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         help="The spec.schedulerName to serve; a file's profile default-scheduler gets this name.",
     ),
     GroupedOption(
+        ("--plugin", "plugins"),
+        group=CONFIGURATION,
+        multiple=True,
+        metavar="MODULE:CLASS",
+        help="A plugin in Python, package.module:Class or path/to/file.py:Class; again for more.",
+    ),
+    GroupedOption(
         ("--write-config-to",),
         group=CONFIGURATION,
         type=FILE,

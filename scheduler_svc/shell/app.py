@@ -26,6 +26,7 @@ from kubeio.logs import fields
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.shell.access import Access, open_access
 from scheduler_svc.shell.assembly import Hooks, Identity, assemble
+from scheduler_svc.shell.custom_plugins.feeds import feeds_of, run_feeds
 from scheduler_svc.shell.health import (
     add_election_check,
     add_lease_check,
@@ -130,6 +131,7 @@ class SchedulerProcess:
             Where the server cannot be started.
         """
         async with AsyncExitStack() as stack:
+            stack.enter_context(self._plan.plugin_watch)
             await self._serve(stack)
             return await self._run_parts()
 
@@ -183,6 +185,7 @@ class SchedulerProcess:
                     ("watches", self._watch()),
                     ("election", self._elect()),
                     ("loop lag", parts.lag.run()),
+                    ("feeds", run_feeds(feeds_of(self._plan.profiles), parts.inbox.put)),
                     ("hint errors", log_hint_errors(parts.scheduler.queue.hints)),
                     ("server version", self._log_server_version()),
                 )

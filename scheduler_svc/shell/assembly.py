@@ -12,18 +12,31 @@ from kubeio.instruments import LoopCollector, MetricSource
 from kubeio.loop_lag import LoopLag
 from kubeio.serving import HttpsServer
 from kubeio.watch_metrics import WatchMetrics
+from scheduler_svc.core.custom_plugins.adapters import CustomPreBind, CustomUndo
+from scheduler_svc.core.devices.writes import (
+    BindClaims,
+    Deallocate,
+    DeleteClaim,
+    ReleaseClaims,
+)
 from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
 from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.core.volumes.writes import VolumeWrites
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.binder import Binder, BindGuards
 from scheduler_svc.shell.binding_activity import BindingActivity
 from scheduler_svc.shell.concurrency import AdaptiveLimit
 from scheduler_svc.shell.condition_patcher import ConditionPatcher
+from scheduler_svc.shell.custom_plugins.outside_work import OutsideWork
 from scheduler_svc.shell.event_recorder import EventRecorder
 from scheduler_svc.shell.evictor import Evictor
 from scheduler_svc.shell.executor import Executor
+from scheduler_svc.shell.explain.asking import Profiles
+from scheduler_svc.shell.explain.endpoint import ExplainEndpoint
+from scheduler_svc.shell.explain.memory import DecisionMemory
 from scheduler_svc.shell.inbox import Inbox
+from scheduler_svc.shell.journal import Journal
 from scheduler_svc.shell.lease import LeaseElection
 from scheduler_svc.shell.loop import SchedulingLoop
 from scheduler_svc.shell.metrics import (
@@ -32,7 +45,7 @@ from scheduler_svc.shell.metrics import (
     WriteMetrics,
 )
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
-from scheduler_svc.shell.pre_bind import PreBindDispatcher
+from scheduler_svc.shell.pre_bind import ClaimWriter, PreBindDispatcher, VolumeWriter
 from scheduler_svc.shell.reflectors import Reflectors
 from scheduler_svc.shell.startup import StartPlan
 
@@ -91,9 +104,11 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         Where the server cannot serve with the given files.
     """
     configuration = plan.configuration
+    memory = DecisionMemory()
     scheduler = Scheduler(
         plan.profiles,
         instance=identity.instance,
+        witness=memory.witness,
         initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
         max_backoff_seconds=configuration.pod_max_backoff_seconds,
     )
@@ -109,12 +124,13 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         evictor=writers.evictor,
         attempt_metrics=attempts,
         plugin_metrics=plugins,
-        dry_run=plan.options.dry_run,
+        journal=Journal(attempts, memory=memory, dry_run=plan.options.dry_run),
     )
     reflectors = Reflectors(
         access.client,
         put=inbox.put,
         plugins={name for profile in plan.profiles for name in profile.plugin_names},
+        pod_annotations=plan.pod_annotations,
         on_listed=hooks.on_listed,
         seed=identity.seed,
     )
@@ -122,6 +138,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     sources: tuple[MetricSource, ...] = (
         attempts,
         plugins,
+        plan.plugin_watch,
         CoreMetrics(scheduler),
         WatchMetrics(reflectors.by_resource),
         WriteMetrics(writers.binder, writers.patcher, writers.recorder),
@@ -132,6 +149,11 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     registry = CollectorRegistry()
     registry.register(LoopCollector(lambda: [m for source in sources for m in source.collect()]))
     ProcessCollector(registry=registry)
+    server = _make_server(plan, access, registry)
+    profiles = Profiles(plan.profiles, judges_all=False)
+    ExplainEndpoint(scheduler, profiles, memory, is_listed=lambda: reflectors.is_listed).add_to(
+        server
+    )
     return Parts(
         scheduler=scheduler,
         inbox=inbox,
@@ -140,7 +162,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         writers=writers,
         lag=lag,
         registry=registry,
-        server=_make_server(plan, access, registry),
+        server=server,
     )
 
 
@@ -183,7 +205,22 @@ def _make_writers(
         bind_timeout_seconds=options.bind_timeout_seconds,
         dry_run=options.dry_run,
     )
-    pre_bind = PreBindDispatcher({}, report=inbox.put, may_write=may_bind, dry_run=options.dry_run)
+    claims = ClaimWriter(access.client, record=recorder.submit)
+    outside = OutsideWork()
+    pre_bind = PreBindDispatcher(
+        {
+            VolumeWrites: VolumeWriter(access.client),
+            BindClaims: claims.bind,
+            ReleaseClaims: claims.release,
+            Deallocate: claims.deallocate,
+            DeleteClaim: claims.delete,
+            CustomPreBind: outside.pre_bind,
+            CustomUndo: outside.undo,
+        },
+        report=inbox.put,
+        may_write=may_bind,
+        dry_run=options.dry_run,
+    )
     evictor = Evictor(
         access.pool,
         report=inbox.put,

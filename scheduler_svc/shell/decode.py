@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from kubeio.changes import Deleted, ReflectorEvent, Upserted
 from kubeio.decoding import Query
 from kubeio.resources import ResourcePath
+from scheduler_svc.core.annotated_objects import AnnotatedPod
 from scheduler_svc.core.events import Event, NodeDeleted, NodeUpserted, PodDeleted, PodUpserted
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import Node, Pod, PriorityClass
@@ -23,13 +24,16 @@ UNFINISHED_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Every Pod that takes room, whoever schedules it: also static Pods and other schedulers'."""
 
 
-def pod_view() -> View[PodInfo]:
-    """Give the view of all unfinished Pods. Cost: 16 µs to decode one of 7 KB, 5 µs to intern."""
+def pod_view(annotations: frozenset[str] = frozenset()) -> View[PodInfo]:
+    """Give the view of all unfinished Pods, with some of their annotations.
+
+    Cost: 16 µs to decode one of 7 KB, 5 µs to intern.
+    """
     return View(
         Query(
             resource=ResourcePath("", "v1", "pods"),
-            object_type=Pod,
-            convert=PodInterner().intern,
+            object_type=AnnotatedPod if annotations else Pod,
+            convert=PodInterner(annotations).intern,
             field_selector=UNFINISHED_PODS,
         ),
         _pod_event,

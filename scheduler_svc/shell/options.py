@@ -45,6 +45,9 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
         None: found as kubectl does, else the Pod's ServiceAccount.
     scheduler_name
         What the profile `default-scheduler` of a file is served as.
+    plugins
+        Users' plugins, `package.module:Class` or `path/to/file.py:Class`, enabled in every
+        profile that does not name them itself.
     dry_run
         Decide and log, and write nothing to the cluster; there is no election.
     bind_timeout_seconds
@@ -61,6 +64,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     context: str | None = None
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
     election: LeaderElectionOptions = LeaderElectionOptions()
+    plugins: tuple[str, ...] = ()
     dry_run: bool = False
     bind_timeout_seconds: float = 30.0
     bind_concurrency: int = 32

@@ -27,6 +27,8 @@ class Reflectors:
         Takes the events, in each resource's order.
     plugins
         Names of the enabled plugins, which decide what is watched.
+    pod_annotations
+        What is kept of the annotations of Pods.
     on_listed
         Called when the last of the first lists is complete.
     seed
@@ -39,6 +41,7 @@ class Reflectors:
         *,
         put: Callable[[Event], None],
         plugins: Collection[str],
+        pod_annotations: frozenset[str] = frozenset(),
         on_listed: Callable[[], None],
         seed: int,
     ) -> None:
@@ -47,7 +50,7 @@ class Reflectors:
         self._was_listed = False
         views: Mapping[str, View[Any]] = {
             "nodes": node_view(),
-            "pods": pod_view(),
+            "pods": pod_view(pod_annotations),
             **object_views(plugins),
             "priorityclasses": priority_class_view(),
         }

@@ -11,6 +11,7 @@ from kubeio.client import KubeClient
 from kubeio.errors import KubeError
 from kubeio.logs import fields
 from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.config import (
     LEASE_NAME,
     MAX_FILE_BYTES,
@@ -23,6 +24,8 @@ from scheduler_svc.shell.config import (
     rename_for_live,
     to_document,
 )
+from scheduler_svc.shell.custom_plugins import NO_PLUGINS, CustomPlugins, load_custom_plugins
+from scheduler_svc.shell.custom_plugins.watching import PluginWatch
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.profiles import make_profiles
 
@@ -44,12 +47,18 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     not_implemented
         Enabled plugins that there are none of yet.
+    plugin_watch
+        What users' plugins are called under.
+    pod_annotations
+        Annotations that users' plugins read of Pods.
     """
 
     options: SchedulerOptions
     configuration: Configuration
     profiles: tuple[Profile, ...]
     not_implemented: tuple[str, ...]
+    plugin_watch: PluginWatch
+    pod_annotations: frozenset[str] = frozenset()
 
     @property
     def elects(self) -> bool:
@@ -73,24 +82,31 @@ def plan_start(options: SchedulerOptions) -> StartPlan:
 
     Raises
     ------
-    ConfigurationError, ProfileError
+    ConfigurationError, ProfileError, PluginLoadError
         With every mistake.
     UsageError
         Where the file cannot be read.
     """
-    configuration = effective_configuration(options)
-    profiles, not_implemented = make_profiles(configuration)
+    custom = load_custom_plugins(options.plugins)
+    configuration = effective_configuration(options, custom)
+    watch = PluginWatch()
+    registry = {**IN_TREE, **custom.factories(watch)}
+    profiles, not_implemented = make_profiles(configuration, registry)
     return StartPlan(
         options=options,
         configuration=configuration,
         profiles=profiles,
         not_implemented=not_implemented,
+        plugin_watch=watch,
+        pod_annotations=custom.annotations,
     )
 
 
-def effective_configuration(options: SchedulerOptions) -> Configuration:
+def effective_configuration(
+    options: SchedulerOptions, custom: CustomPlugins = NO_PLUGINS
+) -> Configuration:
     """Give the configuration with flags and the live scheduler's rules applied."""
-    configuration = read_configuration(options.config_path)
+    configuration = read_configuration(options.config_path, custom)
     election = options.election.overrule(configuration.leader_election)
     if mistakes := leader_election_mistakes(election, source=_COMMAND_LINE):
         raise ConfigurationError(mistakes)
@@ -106,16 +122,18 @@ def lease_name(scheduler_name: str) -> str:
     return LEASE_NAME if scheduler_name == LEASE_NAME else f"{LEASE_NAME}-{scheduler_name}"
 
 
-def read_configuration(path: str) -> Configuration:
+def read_configuration(path: str, custom: CustomPlugins = NO_PLUGINS) -> Configuration:
     """Read a file, the defaults without one. Raises `ConfigurationError`, `UsageError`."""
     if not path:
-        return default_configuration()
+        return default_configuration(custom.known, custom.enabled)
     try:
         with Path(path).open("rb") as file:  # it may be a device or a pipe without an end
             text = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise UsageError(f"--config {path}: {error.strerror or error}") from error
-    return load_configuration(text, path=path, known_plugins={})
+    return load_configuration(
+        text, path=path, known_plugins=custom.known, enabled_plugins=custom.enabled
+    )
 
 
 def surprises(configuration: Configuration) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ _SIMPLE: Final[Mapping[str, type[Adapter]]] = MappingProxyType(
     {
         "pre_enqueue": PreEnqueueAdapter,
         "sort_key": QueueSortAdapter,
-        "reserve": ReserveAdapter,
         "permit": PermitAdapter,
         "pre_bind": PreBindAdapter,
         "post_bind": PostBindAdapter,
@@ -47,6 +46,8 @@ _POINTS: Final[Mapping[str, str]] = MappingProxyType(
         "filter": "filter",
         "score": "score",
         "reserve": "reserve",
+        "unreserve": "reserve",
+        "undo_pre_bind": "reserve",
         "permit": "permit",
         "pre_bind": "preBind",
         "post_bind": "postBind",
@@ -77,6 +78,8 @@ def adapt(plugin: BasePlugin[Any], guard: Guard) -> Adapter:
     mixins: list[type[Adapter]] = [
         mixin for method, mixin in _SIMPLE.items() if defines(of, method)
     ]
+    if "reserve" in points_of(of):
+        mixins.append(ReserveAdapter)
     if defines(of, "filter"):
         mixins.append(NodeFilterAdapter if issubclass(of, NodePlugin) else VectorFilterAdapter)
     elif defines(of, "pre_filter"):
@@ -92,6 +95,7 @@ def adapt(plugin: BasePlugin[Any], guard: Guard) -> Adapter:
             "filter_scope": of.scope,
             "score_scope": of.scope,
             "has_pre_filter": defines(of, "pre_filter"),
+            "has_reserve": defines(of, "reserve"),
             "has_unreserve": defines(of, "unreserve"),
             "has_undo": defines(of, "undo_pre_bind"),
         },

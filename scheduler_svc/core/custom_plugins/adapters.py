@@ -56,11 +56,18 @@ class ClassState:
 
 
 class CustomPreBind(msgspec.Struct, frozen=True):
-    """Work for the shell: await the plugin's `pre_bind`; `undo` where it has `undo_pre_bind`."""
+    """Work for the shell: await the plugin's `pre_bind`."""
 
     plugin: BasePlugin[Any]
     pod: Pod
-    has_undo: bool
+
+
+class CustomUndo(msgspec.Struct, frozen=True):
+    """Work for the shell: await the plugin's `undo_pre_bind`."""
+
+    plugin: BasePlugin[Any]
+    pod: Pod
+    node_name: str
 
 
 class Adapter(FedPlugin):
@@ -152,13 +159,17 @@ class QueueSortAdapter(Adapter, QueueSortPlugin):
 
 
 class ReserveAdapter(Adapter, ReservePlugin):
-    """Reserve and Unreserve."""
+    """Reserve and Unreserve; also of plugins without them that can undo their PreBind."""
 
+    has_reserve: ClassVar[bool]
     has_unreserve: ClassVar[bool]
+    has_undo: ClassVar[bool]
 
     def reserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         """Ask the plugin."""
         del cluster
+        if not self.has_reserve:
+            return SUCCESS
         method = partial(self.plugin.reserve, Pod(pod), node_name)
         status: Status = self._ask("reserve", method, status_of)
         return status
@@ -169,6 +180,10 @@ class ReserveAdapter(Adapter, ReservePlugin):
         if self.has_unreserve:
             method = partial(self.plugin.unreserve, Pod(pod), node_name)
             self._ask("unreserve", method, _nothing)
+
+    def undo(self, pod: PodInfo, node_name: str) -> CustomUndo | None:
+        """Give the work that undoes PreBind, where the plugin can."""
+        return CustomUndo(self.plugin, Pod(pod), node_name) if self.has_undo else None
 
 
 class PermitAdapter(Adapter, PermitPlugin):
@@ -185,12 +200,10 @@ class PermitAdapter(Adapter, PermitPlugin):
 class PreBindAdapter(Adapter, PreBindPlugin):
     """PreBind: the work is done by the shell."""
 
-    has_undo: ClassVar[bool]
-
     def pre_bind(self, pod: PodInfo, node_name: str, cluster: Cluster) -> PreBindWork | Status:
         """Give the work."""
         del node_name, cluster
-        payload = CustomPreBind(self.plugin, Pod(pod), self.has_undo)
+        payload = CustomPreBind(self.plugin, Pod(pod))
         return PreBindWork(payload, self.plugin.pre_bind_timeout_seconds)
 
 

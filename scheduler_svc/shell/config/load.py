@@ -1,6 +1,9 @@
 """Loads a configuration: text in, a complete Configuration or every mistake out."""
 
+from collections.abc import Sequence
 from types import MappingProxyType
+
+import msgspec
 
 from scheduler_svc.shell.config import meaning
 from scheduler_svc.shell.config.configuration import Configuration
@@ -9,7 +12,7 @@ from scheduler_svc.shell.config.defaults import with_defaults
 from scheduler_svc.shell.config.document import MappingNode, iterate_given, render_path, to_plain
 from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
 from scheduler_svc.shell.config.mistakes import ConfigurationError, MistakeLog
-from scheduler_svc.shell.config.plugin_sets import KnownPlugins
+from scheduler_svc.shell.config.plugin_sets import KnownPlugins, enable
 from scheduler_svc.shell.config.profiles import ProfileReader
 from scheduler_svc.shell.config.reading import read_document
 from scheduler_svc.shell.config.schema import API_VERSION, KIND, KubeSchedulerConfiguration
@@ -17,7 +20,11 @@ from scheduler_svc.shell.config.validation import validate_configuration
 
 
 def load_configuration(
-    text: str | bytes, *, path: str, known_plugins: KnownPlugins
+    text: str | bytes,
+    *,
+    path: str,
+    known_plugins: KnownPlugins,
+    enabled_plugins: Sequence[str] = (),
 ) -> Configuration:
     """Read a KubeSchedulerConfiguration v1 file.
 
@@ -30,6 +37,8 @@ def load_configuration(
     known_plugins
         The extension points of each plugin that is loaded. Those of kube-scheduler's own
         plugins are known in any case, and are upstream's.
+    enabled_plugins
+        Plugins that every profile has which does not name them itself.
 
     Raises
     ------
@@ -39,12 +48,15 @@ def load_configuration(
     root, log = read_document(text, file=path)
     _check_type(log)
     given = decode(root, KubeSchedulerConfiguration, log)
-    return _complete(given, log, known_plugins)
+    return _complete(given, log, known_plugins, enabled_plugins)
 
 
-def default_configuration(known_plugins: KnownPlugins = MappingProxyType({})) -> Configuration:
+def default_configuration(
+    known_plugins: KnownPlugins = MappingProxyType({}), enabled_plugins: Sequence[str] = ()
+) -> Configuration:
     """Return the configuration of a scheduler that is given no file."""
-    return _complete(KubeSchedulerConfiguration(), MistakeLog(""), known_plugins)
+    log = MistakeLog("")
+    return _complete(KubeSchedulerConfiguration(), log, known_plugins, enabled_plugins)
 
 
 def _check_type(log: MistakeLog) -> None:
@@ -69,9 +81,14 @@ def _check_type(log: MistakeLog) -> None:
 
 
 def _complete(
-    given: KubeSchedulerConfiguration, log: MistakeLog, known_plugins: KnownPlugins
+    given: KubeSchedulerConfiguration,
+    log: MistakeLog,
+    known_plugins: KnownPlugins,
+    enabled_plugins: Sequence[str],
 ) -> Configuration:
     complete = with_defaults(given)
+    enabled = tuple(enable(enabled_plugins, profile) for profile in complete.profiles)
+    complete = msgspec.structs.replace(complete, profiles=enabled)
     validate_configuration(complete, log)
     reader = ProfileReader(log, {**known_plugins, **IN_TREE_POINTS})
     profiles = reader.read(complete.profiles)

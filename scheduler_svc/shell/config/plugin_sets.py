@@ -12,7 +12,7 @@ pkg/scheduler/framework/runtime/framework.go (expandMultiPointPlugins,
 getValidScoreWeights), v1.36.3.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -24,7 +24,7 @@ from scheduler_svc.shell.config.extension_points import (
     ExtensionPoint,
 )
 from scheduler_svc.shell.config.in_tree import IN_TREE
-from scheduler_svc.shell.config.schema import Plugin, Plugins, PluginSet
+from scheduler_svc.shell.config.schema import KubeSchedulerProfile, Plugin, Plugins, PluginSet
 
 EVERY_PLUGIN: Final = "*"
 """In `disabled`: all default plugins of the point."""
@@ -52,6 +52,23 @@ class EnabledPlugin(msgspec.Struct, frozen=True):
 
 
 Points = Mapping[ExtensionPoint, tuple[EnabledPlugin, ...]]
+
+
+def enable(names: Sequence[str], profile: KubeSchedulerProfile) -> KubeSchedulerProfile:
+    """Enable plugins at every point they implement, those apart that the profile names itself."""
+    plugins = profile.plugins
+    named = {
+        plugin.name
+        for point in ExtensionPoint
+        for plugin in (*plugins.at(point).enabled, *plugins.at(point).disabled)
+    }
+    added = tuple(Plugin(name=name) for name in names if name not in named)
+    if not added:
+        return profile
+    everywhere = plugins.multi_point
+    everywhere = msgspec.structs.replace(everywhere, enabled=(*everywhere.enabled, *added))
+    plugins = msgspec.structs.replace(plugins, multi_point=everywhere)
+    return msgspec.structs.replace(profile, plugins=plugins)
 
 
 def merge_plugins(custom: Plugins) -> Plugins:

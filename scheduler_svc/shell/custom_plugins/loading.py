@@ -27,6 +27,7 @@ from scheduler_svc.shell.config.plugin_sets import KnownPlugins
 
 ENTRY_POINT_GROUP: Final = "berthmaster.plugins"
 
+_FLAG: Final = "--plugin"
 _BASES: Final = (BasePlugin, NodePlugin, VectorPlugin)
 
 
@@ -35,9 +36,10 @@ class PluginLoadError(Exception):
 
 
 class CustomPlugins(msgspec.Struct, frozen=True):
-    """Users' plugin classes by name."""
+    """Users' plugin classes by name; `enabled` are those that a flag named."""
 
     classes: Mapping[str, PluginClass]
+    enabled: tuple[str, ...] = ()
 
     @property
     def known(self) -> KnownPlugins:
@@ -62,6 +64,9 @@ class CustomPlugins(msgspec.Struct, frozen=True):
         return {name: _factory(plugin, used) for name, plugin in self.classes.items()}
 
 
+NO_PLUGINS: Final = CustomPlugins({})
+
+
 def load_custom_plugins(
     flags: Sequence[str] = (), *, installed: Iterable[EntryPoint] | None = None
 ) -> CustomPlugins:
@@ -74,12 +79,13 @@ def load_custom_plugins(
     """
     mistakes: list[str] = []
     sources: list[tuple[str, Any]] = []
+    enabled: dict[str, None] = {}
     found = entry_points(group=ENTRY_POINT_GROUP) if installed is None else installed
     for entry_point in found:
         source = f"entry point {entry_point.value}"
         _collect(sources, mistakes, source, entry_point.load)
     for flag in flags:
-        _collect(sources, mistakes, f"--plugin {flag}", lambda flag=flag: _load(flag))
+        _collect(sources, mistakes, f"{_FLAG} {flag}", lambda flag=flag: _load(flag))
     classes: dict[str, PluginClass] = {}
     for source, candidate in sources:
         mistake = _mistake_of(candidate)
@@ -92,9 +98,11 @@ def load_custom_plugins(
             mistakes.append(f"{source}: {mistake}")
         else:
             classes[name] = candidate
+            if source.startswith(_FLAG):
+                enabled[name] = None
     if mistakes:
         raise PluginLoadError("\n".join(mistakes))
-    return CustomPlugins(classes)
+    return CustomPlugins(classes, tuple(enabled))
 
 
 def _collect(sources: list[tuple[str, Any]], mistakes: list[str], source: str, load: Any) -> None:

@@ -23,6 +23,7 @@ from scheduler_svc.core.custom_plugins.guard import PluginFailedError, failure_t
 BUDGET_SECONDS: Final = 0.02
 LIMIT_SECONDS: Final = 2.0
 _LOG_INTERVAL_SECONDS: Final = 10.0
+_ARRIVAL_STEPS: Final = 100
 
 CALL_SECONDS: Final = Definition(
     name="berthmaster_custom_plugin_call_duration_seconds",
@@ -73,7 +74,7 @@ class PluginWatch:
         self._said_at: dict[tuple[str, str], float] = {}
         self._lock = threading.Lock()
         self._call: _Call | None = None
-        self._has_ended_one = False
+        self._has_raised = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="plugin watch", daemon=True)
 
@@ -115,27 +116,41 @@ class PluginWatch:
         return [self._durations.collect(), self._failures.collect(), self._slow.collect()]
 
     def _call_watched(self, method: Callable[[], Any]) -> Any:
-        thread_id = threading.get_ident()
         try:
             with self._lock:
-                self._call = _Call(thread_id, time.monotonic() + self._limit_seconds)
+                deadline_seconds = time.monotonic() + self._limit_seconds
+                self._call = _Call(threading.get_ident(), deadline_seconds)
             return method()
         finally:
-            with self._lock:
-                self._call = None
-                if self._has_ended_one:
-                    # What was raised too late to meet the plugin must not meet anybody else.
-                    self._has_ended_one = False
-                    _raise_in(thread_id, None)
+            self._end_call()
+
+    def _end_call(self) -> None:
+        """Let an exception that was raised too late to meet the plugin arrive, and end here.
+
+        To take it back is no way: CPython 3.11 then looks for it at every step, for ever.
+        """
+        is_over = False
+        while not is_over:
+            try:
+                with self._lock:
+                    self._call = None
+                    has_raised, self._has_raised = self._has_raised, False
+                for _ in range(_ARRIVAL_STEPS if has_raised else 0):
+                    pass
+                is_over = True
+            except PluginTimeoutError:
+                continue
 
     def _watch(self) -> None:
         while not self._closing.wait(self._limit_seconds / 10):
             with self._lock:
                 call = self._call
-                if call is not None and time.monotonic() > call.deadline_seconds:
-                    self._call = None
-                    self._has_ended_one = True
-                    _raise_in(call.thread_id, PluginTimeoutError)
+                now = time.monotonic()
+                if call is not None and now > call.deadline_seconds:
+                    # Again after a while: a plugin may swallow it.
+                    self._call = call._replace(deadline_seconds=now + self._limit_seconds)
+                    self._has_raised = True
+                    _raise_in(call.thread_id)
 
     def _failed(
         self, plugin: str, point: str, failure: PluginFailedError, cause: BaseException | None
@@ -168,7 +183,7 @@ class PluginWatch:
         return True
 
 
-def _raise_in(thread_id: int, error: type[Exception] | None) -> None:
-    """Raise in another thread, at its next step of Python code; None takes that back."""
-    argument = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), argument)
+def _raise_in(thread_id: int) -> None:
+    """Raise `PluginTimeoutError` in another thread, at its next step of Python code."""
+    error = ctypes.py_object(PluginTimeoutError)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), error)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from berthmaster.testing import cluster, node, pod
-from scheduler_svc.core.custom_plugins.adapt import adapt
+from scheduler_svc.core.custom_plugins.adapt import adapt, points_of
 from scheduler_svc.core.custom_plugins.adapters import (
     Adapter,
     EventsAdapter,
@@ -19,7 +19,6 @@ from scheduler_svc.core.custom_plugins.adapters import (
 from scheduler_svc.core.custom_plugins.base import NodePlugin, Reject, Wait
 from scheduler_svc.core.custom_plugins.guard import PlainGuard
 from scheduler_svc.core.custom_plugins.views import Node, Pod
-from scheduler_svc.core.effects import RunPreBind
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -122,15 +121,34 @@ def test_permit_may_reject() -> None:
     assert outcome.message == "0/1 nodes are available: 1 not today."
 
 
-def test_outside_work_says_whether_it_can_be_undone() -> None:
+def test_outside_work_can_be_undone_where_the_plugin_says_how() -> None:
     class Undoing(Diary):
         async def undo_pre_bind(self, pod: Pod, node_name: str) -> None:
             return None
 
-    for plugin, has_undo in ((Diary(), False), (Undoing(), True)):
-        outcome = cluster(nodes=NODES[:1], plugins=[plugin]).schedule(pod("p"))
-        [work] = [effect for effect in outcome.effects if isinstance(effect, RunPreBind)]
-        assert work.payload.has_undo is has_undo
+    plain, undoing = adapt(Diary(), PlainGuard()), adapt(Undoing(), PlainGuard())
+    assert isinstance(plain, ReserveAdapter)
+    assert plain.undo(pod(), "a") is None
+    assert isinstance(undoing, ReserveAdapter)
+    undo = undoing.undo(pod("p"), "a")
+    assert undo is not None
+    assert (undo.pod.name, undo.node_name) == ("p", "a")
+
+
+def test_a_plugin_that_only_undoes_reserves_nothing() -> None:
+    class OnlyUndoing(NodePlugin[Any]):
+        async def pre_bind(self, pod: Pod, node_name: str) -> None:
+            return None
+
+        async def undo_pre_bind(self, pod: Pod, node_name: str) -> None:
+            return None
+
+    assert points_of(OnlyUndoing) == {"preBind", "reserve"}
+    adapter, nothing = adapt(OnlyUndoing(), PlainGuard()), make_cluster([])
+    assert isinstance(adapter, ReserveAdapter)
+    assert adapter.reserve(pod(), "a", nothing) is SUCCESS
+    adapter.unreserve(pod(), "a", nothing)
+    assert cluster(nodes=NODES[:1], plugins=[OnlyUndoing()]).schedule(pod("p")).node == "a"
 
 
 class Failing(NodePlugin[Any]):

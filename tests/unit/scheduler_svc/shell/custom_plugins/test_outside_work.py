@@ -1,17 +1,18 @@
 """PreBind work of users' plugins, and what undoes it."""
 
 import asyncio
-import logging
 from typing import Any, ClassVar
 
 import pytest
 
 from berthmaster.testing import pod
-from scheduler_svc.core.custom_plugins.adapters import CustomPreBind
+from scheduler_svc.core.custom_plugins.adapters import CustomPreBind, CustomUndo
 from scheduler_svc.core.custom_plugins.base import NodePlugin
 from scheduler_svc.core.custom_plugins.views import Pod
-from scheduler_svc.core.effects import PodReference, RunPreBind
-from scheduler_svc.shell.custom_plugins.outside_work import run_custom_pre_bind
+from scheduler_svc.core.effects import PodReference, RunCleanup, RunPreBind
+from scheduler_svc.shell.custom_plugins.outside_work import OutsideWork
+
+POD = PodReference("default", "p", "uid")
 
 
 class Outside(NodePlugin[Any]):
@@ -19,10 +20,11 @@ class Outside(NodePlugin[Any]):
 
     pre_bind_timeout_seconds: ClassVar[float] = 0.05
 
-    def __init__(self, work: str, undo: str = "") -> None:
+    def __init__(self, work: str = "", undo: str = "") -> None:
         super().__init__()
         self.work, self.undo = work, undo
         self.diary: list[str] = []
+        self.has_begun = asyncio.Event()
 
     async def act(self, what: str) -> None:
         if what == "hang":
@@ -32,45 +34,59 @@ class Outside(NodePlugin[Any]):
 
     async def pre_bind(self, pod: Pod, node_name: str) -> None:
         self.diary.append(f"bind {pod.name} to {node_name}")
+        self.has_begun.set()
         await self.act(self.work)
+        self.diary.append("done")
 
     async def undo_pre_bind(self, pod: Pod, node_name: str) -> None:
-        self.diary.append(f"undo {pod.name}")
+        self.diary.append(f"undo {pod.name} on {node_name}")
         await self.act(self.undo)
 
 
-def effect(plugin: Outside, *, has_undo: bool = True) -> RunPreBind:
-    payload = CustomPreBind(plugin, Pod(pod("p")), has_undo)
-    return RunPreBind(PodReference("default", "p", "uid"), "Outside", "a", payload)
+def work(plugin: Outside) -> RunPreBind:
+    return RunPreBind(POD, "Outside", "a", CustomPreBind(plugin, Pod(pod("p"))))
 
 
-async def test_work_that_succeeds() -> None:
-    plugin = Outside("")
-    assert await run_custom_pre_bind(effect(plugin)) == ""
-    assert plugin.diary == ["bind p to a"]
+def undo(plugin: Outside) -> RunCleanup:
+    return RunCleanup(POD, "Outside", CustomUndo(plugin, Pod(pod("p")), "a"))
 
 
 @pytest.mark.parametrize(
-    ("work", "said"),
+    ("how", "said"),
     [
+        ("", ""),
         ("fail", 'plugin "Outside" failed in pre_bind: RuntimeError: outside is closed'),
         ("hang", "no answer within 0.05 s"),
     ],
 )
-async def test_work_that_fails_is_undone(work: str, said: str) -> None:
-    plugin = Outside(work)
-    assert await run_custom_pre_bind(effect(plugin)) == said
-    assert plugin.diary == ["bind p to a", "undo p"]
+async def test_work(how: str, said: str) -> None:
+    plugin = Outside(how)
+    assert await OutsideWork().pre_bind(work(plugin)) == said
+    assert plugin.diary[0] == "bind p to a"
 
 
-async def test_not_everything_can_be_undone() -> None:
-    plugin = Outside("fail")
-    await run_custom_pre_bind(effect(plugin, has_undo=False))
-    assert plugin.diary == ["bind p to a"]
+async def test_work_is_undone() -> None:
+    plugin = Outside()
+    assert await OutsideWork().undo(undo(plugin)) == ""
+    assert plugin.diary == ["undo p on a"]
 
 
-@pytest.mark.parametrize("undo", ["fail", "hang"])
-async def test_an_undo_that_fails_is_logged(undo: str, caplog: pytest.LogCaptureFixture) -> None:
-    assert await run_custom_pre_bind(effect(Outside("fail", undo)))
-    messages = [r.message for r in caplog.records if r.levelno == logging.WARNING]
-    assert messages == ["Plugin failed to undo its work"]
+async def test_an_undo_waits_for_what_it_undoes() -> None:
+    plugin, outside = Outside("hang"), OutsideWork()
+    working = asyncio.create_task(outside.pre_bind(work(plugin)))
+    await plugin.has_begun.wait()
+    undoing = asyncio.create_task(outside.undo(undo(plugin)))
+    assert await working == "no answer within 0.05 s"
+    assert await undoing == ""
+    assert plugin.diary == ["bind p to a", "undo p on a"]
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("fail", 'plugin "Outside" failed in undo_pre_bind: RuntimeError: outside is closed'),
+        ("hang", "no answer within 0.05 s"),
+    ],
+)
+async def test_an_undo_may_fail(how: str, said: str) -> None:
+    assert await OutsideWork().undo(undo(Outside(undo=how))) == said

@@ -88,7 +88,7 @@ def test_a_plugin_cannot_swallow_its_end_for_ever(watch: PluginWatch) -> None:
 
 
 def test_an_end_that_comes_too_late_meets_nobody(watch: PluginWatch) -> None:
-    """A call into C is not interrupted; what was raised meanwhile is taken back."""
+    """A call into C is not interrupted; what was raised meanwhile ends with it."""
     late: list[Any] = []
     for _ in range(3):
         try:
