@@ -68,7 +68,7 @@ def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
         _add_rows(table, after, timeline, is_ascii=is_ascii)
         parts.append(table)
     else:
-        parts.append(Text("Nothing is known of its way but that it exists."))
+        parts.append(Text("Nothing else is known of its way so far."))
     parts.append(Text())
     parts += [Text(line) for line in _tail(timeline)]
     return Group(*parts)
@@ -79,6 +79,9 @@ def _head(timeline: Timeline, teller: str) -> Text:
     about = ", ".join(word for word in words if word)
     text = Text.assemble((f"Pod {timeline.namespace}/{timeline.name}", "bold"))
     text.append(f" {about}\n" if about else "\n")
+    if timeline.steps:
+        first = timeline.steps[0]
+        text.append(f"{first.step.capitalize()} at {first.at}. ", "dim")
     text.append(f"Told by {teller}.", "dim")
     return text
 

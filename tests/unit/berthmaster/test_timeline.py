@@ -32,7 +32,8 @@ def run(*arguments: str) -> Result:
 def test_bars_without_colours_in_a_pipe(asked: list[TimelineRequest]) -> None:
     result = run("web", "-n", "shop")
     assert result.exit_code == 0
-    assert result.stdout.startswith("Pod default/a on node-a\nTold by the agent ns/agent-x.\n")
+    assert result.stdout.startswith("Pod default/a on node-a\n")
+    assert " Told by the agent ns/agent-x.\n" in result.stdout
     assert "containers_started" in result.stdout
     assert "\x1b" not in result.stdout
     assert result.stderr == "Note: a note\n"

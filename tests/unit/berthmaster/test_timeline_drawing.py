@@ -95,7 +95,8 @@ def test_a_whole_way() -> None:
     text = drawn(timeline_of(journey, node_name="node-a", skew=skew))
     lines = [" ".join(line.replace("█", " ").split()) for line in text.split("\n")]
     assert lines[0] == "Pod default/a on node-a, gpu"
-    assert lines[1] == "Told by the agent ns/agent-x."
+    created = "Created at 2026-06-01T12:00:00.000000000Z."
+    assert lines[1] == f"{created} Told by the agent ns/agent-x."
     assert "+750 ms binding 250 ms 500 ms bound scheduler/api" in [
         " ".join(word for word in line.split() if word[0] not in "▏▎▍▌▋▊▉") for line in lines
     ]
@@ -139,7 +140,8 @@ def test_why_there_is_no_sli() -> None:
 def test_a_pod_of_which_nothing_is_known() -> None:
     journey = journey_of(make_pod("a"))
     text = drawn(timeline_of(journey, node_name="", cause="not_scheduled"))
-    assert "Nothing is known of its way but that it exists." in text
+    assert text.startswith("Pod default/a\nTold by the agent")
+    assert "Nothing else is known of its way so far." in text
     assert "Now: not_scheduled: no detail" in text
 
 
