@@ -85,6 +85,11 @@ class DomainCounts:
         """The Pods that are counted, by Node."""
         return self._counter.tally
 
+    @property
+    def size_bytes(self) -> int:
+        """The memory its arrays take."""
+        return self._codes.nbytes + self.sums.nbytes + self.node_counts.nbytes
+
     def minimum(self, sums: Int64Array, min_domains: int) -> int:
         """Give the lowest of `sums` over the domains with Nodes that count; 0 of too few."""
         if self.domain_count < max(min_domains, 1):

@@ -59,6 +59,11 @@ class HardConstraint:
         is_near = pod.namespace == self._namespace
         return is_near and self._constraint.matches(dict(pod.labels))
 
+    @property
+    def size_bytes(self) -> int:
+        """The memory its arrays take."""
+        return self._domains.size_bytes + self._open.nbytes
+
     def open_domains(self) -> BoolArray:
         """Give bool `(V + 1,)`: which domains may take the Pod; False for an absent label."""
         domains = self._domains
@@ -130,6 +135,11 @@ class HardState:
             )
             for constraint, matches_itself in zip(rules.hard, rules.matches_itself, strict=True)
         ]
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory that is kept by Node and domain."""
+        return sum(constraint.size_bytes for constraint in self.constraints)
 
     def mask(self, nodes: NodeView) -> BoolArray:
         """Give bool `(K,)`: where every constraint lets the Pod run."""

@@ -70,6 +70,11 @@ class NodeKinds:
         self.levels: Int64Array = np.full((len(traits), 1), ABSENT, dtype=np.int64)
         self.version = 0
 
+    @property
+    def size_bytes(self) -> int:
+        """The memory its arrays take."""
+        return self.of_row.nbytes + self.levels.nbytes
+
     def refresh(self) -> None:
         """Bring the kinds up to date with Nodes and Pods."""
         changed = self._changed_rows()

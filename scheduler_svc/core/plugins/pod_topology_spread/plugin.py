@@ -84,6 +84,10 @@ class PodTopologySpread(
         quirks = self._upstream_quirks
         return PreFilterResult(state=HardState(rules, pod, cluster, copies_quirks=quirks))
 
+    def state_size_bytes(self, state: HardState | SoftState) -> int:
+        """Give the memory of sums and kinds."""
+        return state.size_bytes
+
     def filter(self, state: HardState, nodes: NodeView) -> BoolArray:
         """Pass Nodes in whose domains there are not too many more Pods than in the emptiest."""
         return state.mask(nodes)

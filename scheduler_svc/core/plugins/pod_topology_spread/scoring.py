@@ -15,7 +15,7 @@ from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.columns import Float64Array, Int64Array, NodeView
 from scheduler_svc.core.framework.interface import MAX_NODE_SCORE
-from scheduler_svc.core.labels import BoolArray
+from scheduler_svc.core.labels import ABSENT, BoolArray
 from scheduler_svc.core.plugins.pod_topology_spread.domains import DomainCounts
 from scheduler_svc.core.plugins.pod_topology_spread.node_kinds import NodeKinds, Trait
 from scheduler_svc.core.plugins.pod_topology_spread.rules import (
@@ -26,7 +26,8 @@ from scheduler_svc.core.plugins.pod_topology_spread.rules import (
 from scheduler_svc.core.pod_counts import PodCounter
 from scheduler_svc.core.pods import PodInfo
 
-_MAX_TABLES: Final = 8
+# Up to which plain numbers are faster than arrays.
+_FEW_KINDS: Final = 48
 
 
 class _Weighted:
@@ -55,16 +56,6 @@ class _Weighted:
         self.trait = Trait(column)
         self.domains = DomainCounts(constraint, keys, pod, cluster, absent_is_empty=absent_is_empty)
 
-    def contributions(self, levels: Int64Array, size: int) -> Float64Array:
-        """Give what each kind's domain adds to its raw score, float64 `(kinds + 1,)`.
-
-        A kind without the label gets something as well, which is not right.
-        """
-        counts = levels if self.domains is None else self.domains.sums[levels]
-        added: Float64Array = counts * np.float64(math.log(size + 2))
-        added += self.constraint.max_skew - 1
-        return added
-
 
 class SoftState:
     """All soft constraints of a class, in order, and the kinds of Nodes they tell apart."""
@@ -74,9 +65,8 @@ class SoftState:
         "_copies_quirks",
         "_ignored",
         "_kinds",
-        "_lacks",
+        "_levels",
         "_needs_all_keys",
-        "_tables",
         "_version",
     )
 
@@ -93,10 +83,15 @@ class SoftState:
         ]
         self._kinds = NodeKinds(cluster.columns, [c.trait for c in self._constraints])
         self._version = -1
-        # Which kinds lack which label, and the kinds that are worth nothing.
-        self._lacks: BoolArray = np.ones((len(rules.soft), 1), dtype=np.bool_)
+        # The kinds' levels where there are few, and the kinds that are worth nothing.
+        self._levels: list[list[int]] = []
         self._ignored: RowArray = np.zeros(1, dtype=np.intp)
-        self._tables: dict[tuple[object, ...], Int64Array] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory that is kept by Node and domain."""
+        domains = (c.domains.size_bytes for c in self._constraints if c.domains is not None)
+        return self._kinds.size_bytes + sum(domains)
 
     def scores(self, nodes: NodeView, feasible: BoolArray) -> Int64Array:
         """Give int64 `(K,)`, 0 to 100, normalized over the feasible Nodes."""
@@ -111,69 +106,71 @@ class SoftState:
         for constraint in self._constraints:
             if constraint.domains is not None:
                 constraint.domains.refresh()
-        return self._table(counts).take(of_row)
-
-    def _table(self, counts: npt.NDArray[np.intp]) -> Int64Array:
-        """Give each kind's score, int64 `(kinds + 1,)`, given the feasible Nodes of each.
-
-        The last few are kept: where Nodes count for themselves, it is the same again
-        and again.
-        """
-        present = counts > 0
-        size = int(counts.sum())
-        versions = [c.domains.version for c in self._constraints if c.domains is not None]
-        key = (self._version, size, present.tobytes(), *versions)
-        table = self._tables.get(key)
-        if table is None:
-            if len(self._tables) == _MAX_TABLES:
-                self._tables.clear()
-            table = self._tables[key] = self._normalized(size, present)
-        return table
-
-    def _normalized(self, size: int, present: BoolArray) -> Int64Array:
-        raw = self._raw(size, present)
-        among = raw[present]
-        if not len(among):
-            return np.zeros(len(raw), dtype=np.int64)
-        highest, lowest = float(among.max()), float(among.min())
-        if highest == 0:
-            normalized = np.full(len(raw), MAX_NODE_SCORE, dtype=np.int64)
-        else:
-            # Both are whole numbers far below 2^53, so that this is the integers' division.
-            raw *= -MAX_NODE_SCORE
-            raw += MAX_NODE_SCORE * (highest + lowest)
-            normalized = (raw // highest).astype(np.int64)
-        normalized[self._ignored] = 0
-        return normalized
+        is_few = len(counts) <= _FEW_KINDS
+        table = self._of_few(counts.tolist()) if is_few else self._of_many(counts)
+        return table.take(of_row)
 
     def _look_at_kinds(self) -> None:
         self._version = self._kinds.version
-        self._lacks = self._kinds.levels < 0
-        if self._needs_all_keys:
-            self._ignored = np.flatnonzero(self._lacks.any(axis=0))
-
-    def _raw(self, size: int, present: BoolArray) -> Float64Array:
-        """Give each kind's score before it is compared: whole numbers, float64 `(kinds + 1,)`."""
         levels = self._kinds.levels
-        total: Float64Array = np.zeros(len(present), dtype=np.float64)
-        for index, constraint in enumerate(self._constraints):
-            if constraint.domains is not None:
-                size_of_it = self._domain_size(constraint, levels[index, present])
-            else:
-                size_of_it = size
-            added = constraint.contributions(levels[index], size_of_it)
-            added[self._lacks[index]] = 0
-            total += added
-        # No product of a count and a logarithm ends in exactly .5, where Go would round up.
-        return np.rint(total, out=total)
+        self._levels = levels.tolist() if levels.shape[1] <= _FEW_KINDS else []
+        if self._needs_all_keys:
+            self._ignored = np.flatnonzero((levels < 0).any(axis=0))
 
-    def _domain_size(self, constraint: _Weighted, levels: Int64Array) -> int:
-        """Give how many domains the feasible Nodes that count are in."""
-        node_counts = np.bincount(levels + 1, minlength=1)
-        size = int(np.count_nonzero(node_counts))
-        if node_counts[0]:
-            # Upstream takes Nodes without the label for a domain, that of the empty value.
-            empty = constraint.trait.column.code_of("")
-            if not self._copies_quirks or (empty is not None and (levels == empty).any()):
-                size -= 1
-        return size
+    def _of_few(self, counts: list[int]) -> Int64Array:
+        """Give each kind's score, int64 `(kinds + 1,)`, given the feasible Nodes of each."""
+        present = [kind for kind, count in enumerate(counts) if count]
+        raw = [0.0] * len(present)
+        for constraint, levels in zip(self._constraints, self._levels, strict=True):
+            own = [levels[kind] for kind in present]
+            size = sum(counts) if constraint.domains is None else self._size(constraint, set(own))
+            weight, added = math.log(size + 2), constraint.constraint.max_skew - 1
+            if constraint.domains is not None:
+                sums = constraint.domains.sums
+                own = [level if level < 0 else int(sums[level]) for level in own]
+            raw = [
+                total if count < 0 else total + (count * weight + added)
+                for total, count in zip(raw, own, strict=True)
+            ]
+        # No product of a count and a logarithm ends in exactly .5, where Go would round up.
+        whole = [round(total) for total in raw]
+        highest, lowest = max(whole, default=0), min(whole, default=0)
+        table = [0] * len(counts)
+        for kind, value in zip(present, whole, strict=True):
+            if highest:
+                table[kind] = MAX_NODE_SCORE * (highest + lowest - value) // highest
+            else:
+                table[kind] = MAX_NODE_SCORE
+        return np.array(table, dtype=np.int64)
+
+    def _of_many(self, counts: npt.NDArray[np.intp]) -> Int64Array:
+        """Give the same as `_of_few`, at a cost that hardly grows with the kinds."""
+        present = counts > 0
+        table = np.zeros(len(counts), dtype=np.int64)
+        levels = self._kinds.levels[:, present]
+        if not levels.shape[1]:
+            return table
+        raw: Float64Array = np.zeros(levels.shape[1], dtype=np.float64)
+        for constraint, own in zip(self._constraints, levels, strict=True):
+            if constraint.domains is None:
+                size, own_counts = int(counts.sum()), own
+            else:
+                size = self._size(constraint, set(np.unique(own).tolist()))
+                own_counts = constraint.domains.sums[own]
+            added = own_counts * math.log(size + 2) + (constraint.constraint.max_skew - 1)
+            raw += np.where(own < 0, 0, added)
+        whole = np.rint(raw).astype(np.int64)
+        highest, lowest = int(whole.max()), int(whole.min())
+        if highest:
+            table[present] = MAX_NODE_SCORE * (highest + lowest - whole) // highest
+        else:
+            table[present] = MAX_NODE_SCORE
+        return table
+
+    def _size(self, constraint: _Weighted, levels: set[int]) -> int:
+        """Give how many domains there are, of `levels` that occur."""
+        if ABSENT not in levels:
+            return len(levels)
+        # Upstream takes Nodes without the label for a domain, that of the empty value.
+        is_one_more = self._copies_quirks and constraint.trait.column.code_of("") not in levels
+        return len(levels) if is_one_more else len(levels) - 1

@@ -17,7 +17,13 @@ from scheduler_svc.core.plugins.pod_topology_spread.rules import (
 from scheduler_svc.core.workload_objects import LabelsSpec, Service
 from scheduler_svc.shell.config import load_configuration
 from scheduler_svc.shell.profiles import make_profiles
-from tests.builders import make_pod_info
+from tests.builders import make_cache, make_pod_info
+from tests.unit.scheduler_svc.core.plugins.pod_topology_spread.spreading import (
+    everywhere,
+    hard,
+    node,
+    web_pods,
+)
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 WEB = Selector((LabelRequirement("app", "In", ("web",)),))
@@ -73,7 +79,12 @@ def test_a_profile_may_list_its_own() -> None:
     [("{}", True), ("{upstreamQuirks: true}", True), ("{upstreamQuirks: false}", False)],
 )
 def test_quirks_are_copied_unless_they_are_not_wanted(arguments: str, expected: bool) -> None:
-    plugin = plugin_with(arguments)
-    default, without = PodTopologySpread(), PodTopologySpread(upstream_quirks=False)
-    assert vars(plugin)["_upstream_quirks"] is expected
-    assert vars(default)["_upstream_quirks"] is not vars(without)["_upstream_quirks"]
+    """Upstream counts supposed Pods that terminate, and so finds the Node's zone too full."""
+    cache = make_cache([node("a1", "a"), node("b1", "b")])
+    plugin, pod = plugin_with(arguments), make_pod_info(labels={"app": "web"}, spread=[hard()])
+    state = plugin.pre_filter(pod, cache.cluster).state
+    (terminating,) = web_pods("a1", terminating=True)
+    with cache.speculation() as speculation:
+        speculation.add(terminating, cache.columns.rows["a1"])
+        mask = plugin.filter(state, everywhere(cache.cluster))
+    assert mask.tolist() == [not expected, True]

@@ -15,6 +15,7 @@ from tests.builders import make_cache, make_pod_info
 from tests.unit.scheduler_svc.core.plugins.asking import EVENTS, is_queued, registered
 from tests.unit.scheduler_svc.core.plugins.pod_topology_spread.spreading import (
     WEB,
+    everywhere,
     hard,
     node,
     open_nodes,
@@ -82,6 +83,26 @@ def test_pods_are_of_one_class_if_their_rules_are_the_same() -> None:
 
     assert projected(app="web", index="1") is projected(app="web", index="2")
     assert projected(app="web") != projected(app="db")
+
+
+def test_what_is_kept_grows_with_the_nodes() -> None:
+    plugin, pod = PodTopologySpread(), make_pod_info(labels=WEB, spread=[hard(), soft(), soft("x")])
+
+    def sizes(node_count: int) -> tuple[int, int]:
+        cluster = make_cache([node(f"n{number}", "a") for number in range(node_count)]).cluster
+        assert verdicts(plugin, pod, cluster)
+        assert scores(plugin, pod, cluster)
+        filtering, (_, scoring) = plugin.pre_filter(pod, cluster), plugin.pre_score(pod, cluster)
+        assert scoring is not None
+        everything = everywhere(cluster)
+        plugin.filter(filtering.state, everything)
+        plugin.score_feasible(scoring, everything, cluster.columns.live[everything.rows])
+        return plugin.state_size_bytes(filtering.state), plugin.state_size_bytes(scoring)
+
+    few, many = sizes(10), sizes(1000)
+    # Four bytes a Node for each constraint that has domains, one for the Node's kind.
+    assert many[0] - few[0] >= 4 * 900
+    assert many[1] - few[1] >= (2 * 4 + 1) * 900
 
 
 def test_it_hears_of_pods_and_nodes() -> None:

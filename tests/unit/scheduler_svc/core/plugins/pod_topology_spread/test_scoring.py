@@ -10,7 +10,7 @@ from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import ObjectMeta, Taint
-from scheduler_svc.core.plugins.pod_topology_spread import PodTopologySpread
+from scheduler_svc.core.plugins.pod_topology_spread import PodTopologySpread, scoring
 from scheduler_svc.core.plugins.pod_topology_spread.rules import HOSTNAME, ZONE
 from scheduler_svc.core.plugins.pod_topology_spread.scoring import SoftState
 from scheduler_svc.core.pods import PodInfo
@@ -26,6 +26,13 @@ from tests.unit.scheduler_svc.core.plugins.pod_topology_spread.spreading import 
 )
 
 NODES = [node("a1", "a"), node("a2", "a"), node("b1", "b"), node("b2", "b")]
+
+
+@pytest.fixture(autouse=True, params=["few", "many"])
+def kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Score as where there are few kinds of Nodes, and as where there are many."""
+    if request.param == "many":
+        monkeypatch.setattr(scoring, "_FEW_KINDS", 0)
 
 
 def pod_with(*constraints: TopologySpreadConstraint) -> PodInfo:
