@@ -16,6 +16,7 @@ from scheduler_svc.core.effects import (
     RecordEvent,
     ReportAttempt,
     ReportBound,
+    RunCleanup,
     RunPreBind,
 )
 from scheduler_svc.core.events import (
@@ -334,6 +335,22 @@ def test_a_pod_that_is_gone_or_bound_is_not(failure: BindFailure) -> None:
     assert scheduler.handle(BindFailed("uid-a", failure, "HTTP 404"), at(1)) == []
     assert scheduler.queue.place_of("uid-a") is None
     assert_undone(scheduler, calls, "R")
+
+
+class Undoing(Reserving):
+    """Reserve that has something to take back."""
+
+    def undo(self, pod: PodInfo, node_name: str) -> str:
+        return f"take {pod.name} off {node_name}"
+
+
+@pytest.mark.parametrize("failure", BindFailure)
+def test_what_was_written_for_a_pod_that_is_not_bound_is_taken_back(failure: BindFailure) -> None:
+    scheduler = stage({"reserve": [named("R", Undoing)([]), named("Q", Reserving)([])]})
+    decide(scheduler, make_pod_info())
+    effects = scheduler.handle(BindFailed("uid-a", failure, "x"), at(1))
+    cleanups = [effect for effect in effects if isinstance(effect, RunCleanup)]
+    assert cleanups == [RunCleanup(POD, "R", "take a off n1")]
 
 
 def test_failures_of_bindings_that_nobody_waits_for_are_ignored() -> None:

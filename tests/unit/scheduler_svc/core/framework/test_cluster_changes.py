@@ -1,5 +1,6 @@
 """What changed in a Node or Pod, in the words that plugins register for."""
 
+import msgspec
 import pytest
 
 from scheduler_svc.core.cluster_objects import ObjectKind
@@ -11,6 +12,7 @@ from scheduler_svc.core.framework.cluster_changes import (
 from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from scheduler_svc.core.objects import ContainerImage, Taint, Toleration
 from tests.builders import GPU, NodeFields, PodFields, make_node_info, make_pod_info
+from tests.device_builders import make_claiming_pod
 
 NODE = EventResource.NODE
 POD = EventResource.UNSCHEDULABLE_POD
@@ -100,3 +102,16 @@ def test_changes_of_objects() -> None:
     assert object_change(kind, "old", "new") == ClusterEvent(claim, ActionType.UPDATE)
     assert object_change(kind, "old", None) == ClusterEvent(claim, ActionType.DELETE)
     assert object_change(ObjectKind.POD_DISRUPTION_BUDGET, None, "new") is None
+
+
+def test_other_features_of_a_node() -> None:
+    old = make_node_info()
+    new = msgspec.structs.replace(old, declared_features=("Feature",))
+    assert node_changes(old, new) == [ClusterEvent(NODE, ActionType.UPDATE_NODE_DECLARED_FEATURE)]
+
+
+def test_claims_that_are_named() -> None:
+    old = make_claiming_pod("p", generated={"gpu": "?"})
+    new = make_claiming_pod("p", generated={"gpu": "p-gpu-1"})
+    named = ClusterEvent(POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
+    assert pod_changes(old, new, POD) == [named]

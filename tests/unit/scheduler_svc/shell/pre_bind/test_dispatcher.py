@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from scheduler_svc.core.effects import PodReference, RunPreBind
+from scheduler_svc.core.effects import PodReference, RunCleanup, RunPreBind
 from scheduler_svc.core.events import PreBindFinished
 from scheduler_svc.shell.pre_bind import PreBindDispatcher
 from tests.faultproxy import wait_until
@@ -162,3 +162,19 @@ async def test_a_handler_that_breaks_ends_the_process() -> None:
     with pytest.raises(ExceptionGroup, match="unhandled errors"):
         await run()
     assert [o.uid for o in rig.outcomes] == ["uid-1"]
+
+
+async def test_nobody_waits_for_a_cleanup_but_what_goes_wrong_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rig, pod = Rig(), PodReference("default", "web", "uid-web")
+    rig.gate.set()
+    async with rig.running() as dispatcher:
+        dispatcher.submit(RunCleanup(pod, "Plugin", Volumes(("a",))))
+        dispatcher.submit(RunCleanup(pod, "Plugin", Devices()))
+        await wait_until(lambda: len(dispatcher) == 0, what="both are done")
+    assert rig.begun == ["uid-web"]
+    assert rig.outcomes == []
+    (record,) = caplog.records
+    assert record.getMessage() == "could not undo a plugin's work"
+    assert "no devices for web" in str(vars(record))

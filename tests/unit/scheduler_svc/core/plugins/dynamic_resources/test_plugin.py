@@ -2,13 +2,18 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.devices.writes import BindClaims, ReleaseClaims
+from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
+from scheduler_svc.core.framework.evaluation import INFEASIBLE
 from scheduler_svc.core.framework.interface import PreBindWork
+from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.core.plugins.node_unschedulable import NodeUnschedulable
 from scheduler_svc.core.status import SKIP, SUCCESS, Code
-from tests.builders import make_node_info
+from tests.builders import make_node_info, make_profile
 from tests.device_builders import (
     allocation,
     claim_spec,
@@ -26,7 +31,7 @@ from tests.device_builders import (
     used_by,
     wanted,
 )
-from tests.unit.scheduler_svc.core.plugins.dynamic_resources.staging import Stage
+from tests.unit.scheduler_svc.core.plugins.dynamic_resources.staging import POINTS, Stage
 
 GPU = "example.com/gpu"
 NODES = [make_node_info("n1"), make_node_info("n2")]
@@ -334,3 +339,45 @@ def test_no_limit_of_time_is_no_limit_of_steps() -> None:
     here = stage(local("n1"), make_claim("c"), filter_timeout_seconds=0)
     assert here.verdict(make_claiming_pod("p", "c"))["n1"] == 0
     assert claim_spec() == make_claim("c").spec
+
+
+def test_only_nodes_that_others_pass_are_searched() -> None:
+    """What is wrong with a Node's devices does not matter where the Pod cannot go anyway."""
+    slow = device("d0", model="x")
+    fault = request(expression='device.attributes["gpu.example"].model == "y" || 1 / 0 == 1')
+    closed = make_node_info("n1", unschedulable=True)
+    here = stage(local("n1", slow), make_claim("c", fault), nodes=[closed, NODES[1]])
+    points: dict[str, Any] = {point: [here.plugin] for point in POINTS}
+    cordons = NodeUnschedulable()
+    points["preFilter"] = [cordons, here.plugin]
+    points["filter"] = [cordons, here.plugin]
+    evaluation = evaluation_of(
+        prepare(make_profile(points), make_claiming_pod("p", "c"), here.cluster)
+    )
+    columns = here.cluster.columns
+    evaluation.refresh(columns)
+    assert evaluation.prepared.failure() is None
+    assert all(total == INFEASIBLE for total in evaluation.totals)
+    here.cluster.columns.set_node(NODES[0])
+    evaluation.refresh(columns)
+    failure = evaluation.prepared.failure()
+    assert failure is not None
+    assert failure.message.endswith("CEL runtime error: division by zero")
+
+
+def test_kept_evaluations_follow_what_is_reserved() -> None:
+    here = stage(local("n1"), local("n2"), *(make_claim(name) for name in ("a", "b", "c")))
+    evaluation = evaluation_of(prepare(here.profile, make_claiming_pod("p", "a"), here.cluster))
+    columns = here.cluster.columns
+
+    def feasible() -> list[str]:
+        evaluation.refresh(columns)
+        return [columns.names[row] for row in np.flatnonzero(evaluation.totals != INFEASIBLE)]
+
+    assert feasible() == ["n1", "n2"]
+    reserve(here, make_claiming_pod("q", "b"), "n1")
+    assert feasible() == ["n2"]
+    reserve(here, make_claiming_pod("r", "c"), "n2")
+    assert feasible() == []
+    here.plugin.unreserve(make_claiming_pod("q", "b"), "n1", here.cluster)
+    assert feasible() == ["n1"]
