@@ -12,6 +12,7 @@ from scheduler_svc.core.effects import (
     ReportAttempt,
     ReportBound,
     ReportPreemption,
+    RunCleanup,
     RunPreBind,
 )
 from scheduler_svc.core.events import BindFailed, Event
@@ -39,11 +40,11 @@ class Executor:
         binder: Writer[BindPod],
         patcher: Writer[PatchPodCondition | PatchNomination],
         recorder: Writer[RecordEvent],
-        pre_bind: Writer[RunPreBind],
+        pre_bind: Writer[RunPreBind | RunCleanup],
         evictor: Writer[EvictPods],
         attempt_metrics: AttemptMetrics,
         plugin_metrics: PluginMetrics,
-        dry_run: bool = False,
+        journal: Journal | None = None,
     ) -> None:
         self._binder = binder
         self._patcher = patcher
@@ -52,7 +53,7 @@ class Executor:
         self._evictor = evictor
         self._attempt_metrics = attempt_metrics
         self._plugin_metrics = plugin_metrics
-        self._journal = Journal(attempt_metrics, dry_run=dry_run)
+        self._journal = journal or Journal(attempt_metrics)
 
     def stopwatch(self) -> Stopwatch | None:
         """Give what is to measure the plugins in the next attempt; None for most."""
@@ -89,7 +90,7 @@ class Executor:
                     self._patcher.submit(effect)
                 case ReportAttempt():
                     self._journal.attempt_failed(effect, seconds)
-                case RunPreBind():
+                case RunPreBind() | RunCleanup():
                     self._pre_bind.submit(effect)
                 case EvictPods():
                     self._evictor.submit(effect)

@@ -10,6 +10,7 @@ from scheduler_svc.core.effects import (
     PatchPodCondition,
     RecordEvent,
     ReportPreemption,
+    RunCleanup,
     RunPreBind,
     Victim,
 )
@@ -38,7 +39,7 @@ class Rig:
         self.binder = Recorder[BindPod]()
         self.patcher = Recorder[PatchPodCondition | PatchNomination]()
         self.recorder = Recorder[RecordEvent]()
-        self.pre_bind = Recorder[RunPreBind]()
+        self.pre_bind = Recorder[RunPreBind | RunCleanup]()
         self.evictor = Recorder[EvictPods]()
         self.attempts = AttemptMetrics(("berthmaster",))
         self.plugins = PluginMetrics()
@@ -72,12 +73,13 @@ async def test_each_effect_goes_to_who_carries_it_out() -> None:
     nomination = PatchNomination(POD, "n1")
     eviction = EvictPods(POD, 1, "preempting", (Victim(POD, event),))
     rig.executor.expired([bind, report_attempt("no"), event, patch, work, report_bound()])
-    rig.executor.expired([nomination, eviction, ReportPreemption(POD, "berthmaster", 3)])
+    cleanup = RunCleanup(POD, "DynamicResources", None)
+    rig.executor.expired([nomination, eviction, cleanup, ReportPreemption(POD, "berthmaster", 3)])
     assert rig.binder.effects == [bind]
     assert rig.recorder.effects == [event]
     assert rig.patcher.effects == [patch, nomination]
     assert rig.evictor.effects == [eviction]
-    assert rig.pre_bind.effects == [work]
+    assert rig.pre_bind.effects == [work, cleanup]
     sample = Samples(rig.attempts.collect)
     attempts = "scheduler_schedule_attempts_total"
     assert sample(attempts, result="scheduled", profile="berthmaster") == 1
