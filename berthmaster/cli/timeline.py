@@ -19,7 +19,7 @@ from kubeio.login import KubeConfigError
 
 _FAILED: Final = 1
 _BAD_USAGE: Final = 2
-_PIPE_WIDTH: Final = 140
+_PIPE_WIDTH: Final = 150
 
 _POD: Final = "The Pod"
 _AGENT: Final = "Who is asked"

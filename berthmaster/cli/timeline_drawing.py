@@ -5,6 +5,7 @@ would leave nothing to be seen of its start.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
@@ -14,7 +15,12 @@ from rich.text import Text
 from node_agent.core.journey.marks import Step
 from node_agent.core.journey.timeline import SegmentView, StepView, Timeline
 
-BAR_COLUMNS: Final = 40
+MOST_BAR_COLUMNS: Final = 40
+FEWEST_BAR_COLUMNS: Final = 8
+_OTHER_COLUMNS: Final = 106
+"""What a line needs beside its bar, where every column is there."""
+_SOURCE_COLUMNS: Final = 18
+_ERROR_COLUMNS: Final = 8
 _BLOCKS: Final = " ▏▎▍▌▋▊▉█"
 _ASCII_BLOCK: Final = "#"
 
@@ -54,18 +60,39 @@ _NEGATIVE: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What fits on a line: how long bars are, and which columns there are."""
+
+    bar_columns: int
+    with_sources: bool
+    with_errors: bool
+    is_ascii: bool = False
+
+    @classmethod
+    def of(cls, columns: int, *, is_ascii: bool = False) -> "Layout":
+        """Fit a width: the bar shrinks first, then who told goes, then the errors."""
+        others = _OTHER_COLUMNS
+        with_sources = columns >= others + FEWEST_BAR_COLUMNS
+        others -= 0 if with_sources else _SOURCE_COLUMNS
+        with_errors = columns >= others + FEWEST_BAR_COLUMNS
+        others -= 0 if with_errors else _ERROR_COLUMNS
+        bar = min(max(columns - others, FEWEST_BAR_COLUMNS), MOST_BAR_COLUMNS)
+        return cls(bar, with_sources, with_errors, is_ascii)
+
+
 def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
     """Draw a timeline; the console says how wide, and whether blocks can be printed."""
     parts: list[RenderableType] = [_head(timeline, teller), Text()]
     first = [s for s in timeline.segments if s.end not in _AFTERWARDS]
     after = [s for s in timeline.segments if s.end in _AFTERWARDS]
-    is_ascii = console.options.ascii_only
+    layout = Layout.of(console.width, is_ascii=console.options.ascii_only)
     if timeline.segments:
-        table = _table()
-        _add_rows(table, first, timeline, is_ascii=is_ascii)
+        table = _table(layout)
+        _add_rows(table, first, timeline, layout)
         if first and after:
             table.add_section()
-        _add_rows(table, after, timeline, is_ascii=is_ascii)
+        _add_rows(table, after, timeline, layout)
         parts.append(table)
     else:
         parts.append(Text("Nothing else is known of its way so far."))
@@ -86,20 +113,22 @@ def _head(timeline: Timeline, teller: str) -> Text:
     return text
 
 
-def _table() -> Table:
+def _table(layout: Layout) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("from", justify="right", no_wrap=True)
     table.add_column("waited for", no_wrap=True)
-    table.add_column("", width=BAR_COLUMNS, no_wrap=True)
+    table.add_column("", width=layout.bar_columns, no_wrap=True)
     table.add_column("took", justify="right", no_wrap=True)
-    table.add_column("±", justify="right", no_wrap=True, style="dim")
+    if layout.with_errors:
+        table.add_column("±", justify="right", no_wrap=True, style="dim")
     table.add_column("until", no_wrap=True)
-    table.add_column("told by", no_wrap=True, style="dim")
+    if layout.with_sources:
+        table.add_column("told by", no_wrap=True, style="dim")
     return table
 
 
 def _add_rows(
-    table: Table, segments: list[SegmentView], timeline: Timeline, *, is_ascii: bool
+    table: Table, segments: list[SegmentView], timeline: Timeline, layout: Layout
 ) -> None:
     steps = {step.step: step for step in timeline.steps}
     total = sum(max(segment.seconds, 0.0) for segment in segments)
@@ -107,15 +136,19 @@ def _add_rows(
     longest = max((segment.seconds for segment in segments), default=0.0)
     for segment in segments:
         is_longest = segment.seconds == longest and len(segments) > 1 and longest > 0
-        table.add_row(
+        cells: list[RenderableType] = [
             f"+{format_seconds(begin)}",
             waited_for(segment),
-            bar(begin, segment.seconds, total, is_ascii=is_ascii),
+            bar(begin, segment.seconds, total, layout),
             Text(_took(segment), style="bold" if is_longest else ""),
-            format_seconds(segment.error_seconds) if segment.error_seconds >= 1e-6 else "",
-            segment.end,
-            _sources(steps.get(segment.begin), steps.get(segment.end)),
-        )
+        ]
+        if layout.with_errors:
+            error = segment.error_seconds
+            cells.append(format_seconds(error) if error >= 1e-6 else "")
+        cells.append(segment.end)
+        if layout.with_sources:
+            cells.append(_sources(steps.get(segment.begin), steps.get(segment.end)))
+        table.add_row(*cells)
         begin += max(segment.seconds, 0.0)
 
 
@@ -125,17 +158,18 @@ def waited_for(segment: SegmentView) -> str:
     return _WIDER.get((begin, end)) or WAITED_FOR.get(end, "")
 
 
-def bar(begin: float, seconds: float, total: float, *, is_ascii: bool) -> str:
+def bar(begin: float, seconds: float, total: float, layout: Layout) -> str:
     """Draw a segment at its place, to an eighth of a column; what took any time is seen."""
     if total <= 0 or seconds <= 0:
         return ""
-    eighths = max(round(seconds / total * BAR_COLUMNS * 8), 1)
-    offset = min(int(begin / total * BAR_COLUMNS), BAR_COLUMNS - 1)
+    columns = layout.bar_columns
+    eighths = max(round(seconds / total * columns * 8), 1)
+    offset = min(int(begin / total * columns), columns - 1)
     full, rest = divmod(eighths, 8)
-    full = min(full, BAR_COLUMNS - offset)
-    if is_ascii:
+    full = min(full, columns - offset)
+    if layout.is_ascii:
         return " " * offset + _ASCII_BLOCK * max(full, 1)
-    is_cut = offset + full >= BAR_COLUMNS
+    is_cut = offset + full >= columns
     return " " * offset + _BLOCKS[8] * full + ("" if is_cut or not rest else _BLOCKS[rest])
 
 

@@ -4,8 +4,9 @@ import pytest
 from rich.console import Console
 
 from berthmaster.cli.timeline_drawing import (
-    BAR_COLUMNS,
+    MOST_BAR_COLUMNS,
     WAITED_FOR,
+    Layout,
     bar,
     format_seconds,
     render,
@@ -21,9 +22,13 @@ from tests.unit.node_agent.core.journey.stages import nanoseconds
 from tests.unit.node_agent.core.journey.test_pulls import PRESENT, pulled
 from tests.unit.node_agent.core.pods import make_pod
 
+COLUMNS = MOST_BAR_COLUMNS
+BLOCKS = Layout.of(200)
+ASCII = Layout.of(200, is_ascii=True)
 
-def drawn(timeline: Timeline) -> str:
-    console = Console(width=140, no_color=True)
+
+def drawn(timeline: Timeline, columns: int = 160) -> str:
+    console = Console(width=columns, no_color=True)
     with console.capture() as capture:
         console.print(render(timeline, "the agent ns/agent-x", console))
     return "\n".join(line.rstrip() for line in capture.get().split("\n"))
@@ -54,21 +59,21 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_a_bar_stands_where_its_time_was() -> None:
-    assert bar(0, 10, 10, is_ascii=False) == "█" * BAR_COLUMNS
-    assert bar(5, 5, 10, is_ascii=False) == " " * (BAR_COLUMNS // 2) + "█" * (BAR_COLUMNS // 2)
-    assert bar(0, 10, 20, is_ascii=True) == "#" * (BAR_COLUMNS // 2)
-    assert bar(0, 0.001, 10, is_ascii=False) == "▏"
-    assert bar(0, 0.001, 10, is_ascii=True) == "#"
+    assert bar(0, 10, 10, BLOCKS) == "█" * COLUMNS
+    assert bar(5, 5, 10, BLOCKS) == " " * (COLUMNS // 2) + "█" * (COLUMNS // 2)
+    assert bar(0, 10, 20, ASCII) == "#" * (COLUMNS // 2)
+    assert bar(0, 0.001, 10, BLOCKS) == "▏"
+    assert bar(0, 0.001, 10, ASCII) == "#"
 
 
 @pytest.mark.parametrize(("begin", "seconds", "total"), [(0, 0, 10), (0, -1, 10), (0, 1, 0)])
 def test_what_took_no_time_has_no_bar(begin: float, seconds: float, total: float) -> None:
-    assert bar(begin, seconds, total, is_ascii=False) == ""
+    assert bar(begin, seconds, total, BLOCKS) == ""
 
 
 @pytest.mark.parametrize("begin", [0.0, 3.3, 9.99, 10.0])
 def test_no_bar_is_longer_than_its_column(begin: float) -> None:
-    assert len(bar(begin, 10 - begin + 0.01, 10, is_ascii=False)) <= BAR_COLUMNS
+    assert len(bar(begin, 10 - begin + 0.01, 10, BLOCKS)) <= COLUMNS
 
 
 def test_each_segment_says_what_was_waited_for() -> None:
@@ -152,3 +157,18 @@ def test_a_console_without_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     text = drawn(timeline_of(journey, node_name="n"))
     assert "#" in text
     assert not set(text) & set("▏▎▍▌▋▊▉█")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 88, 95, 96, 100, 113, 114, 120, 146, 200])
+def test_every_width_is_used_and_none_exceeded(columns: int) -> None:
+    journey = journey_of(stages.bound())
+    journey.observe(stages.ready(annotations=stages.decided(1.75)), nanoseconds(6.5))
+    text = drawn(timeline_of(journey, node_name="n"), columns)
+    assert max(len(line) for line in text.split("\n")) <= columns
+    assert ("told by" in text) is (columns >= 114)
+    assert ("±" in text.split("\n")[3]) is (columns >= 96)
+    if columns >= 88:
+        assert "-250 ms (rounded)" in text
+        assert "waiting in front of the queue" in text
+        assert "containers_started" in text
+        assert "…" not in text
