@@ -254,12 +254,18 @@ def holds(requirement: Requirement, labels: dict[str, str]) -> bool:
     }[requirement.operator]
 
 
+def order(volume: PersistentVolume) -> tuple[int, tuple[str, ...], bool, str]:
+    """Upstream has none among volumes of one size; ours is by modes, local ones first, by name."""
+    is_wide = reaches(volume, NodeInfo("", {}))
+    return volume.nano_bytes, volume.spec.access_modes, is_wide, volume.metadata.name
+
+
 def match(
     world: StorageWorld, claim: PersistentVolumeClaim, node: NodeInfo, taken: set[str]
 ) -> PersistentVolume | None:
     candidates = [
         volume
-        for volume in sorted(world.volumes, key=lambda v: (v.nano_bytes, v.metadata.name))
+        for volume in sorted(world.volumes, key=order)
         if volume.metadata.name not in taken
         and volume.spec.storage_class_name == claim.spec.storage_class_name
         and volume.nano_bytes >= claim.nano_bytes

@@ -57,8 +57,8 @@ from scheduler_svc.core.volumes.pod_volumes import REASONS, PodVolumes
 from scheduler_svc.core.volumes.reservation import Reservation
 
 DEFAULT_BIND_TIMEOUT_SECONDS: Final = 600
-# Hints are asked at once, so that the last few are enough.
-_REMEMBERED_REVERTS: Final = 64
+# Hints are asked at once, and Reserve follows soon, so that the last few are enough.
+_REMEMBERED: Final = 64
 
 
 class VolumeBinding(
@@ -82,6 +82,8 @@ class VolumeBinding(
     def __init__(self, bind_timeout_seconds: float = DEFAULT_BIND_TIMEOUT_SECONDS) -> None:
         self._bind_timeout_seconds = bind_timeout_seconds
         self._reservations: dict[str, Reservation] = {}
+        # What PreFilter has found lately, by what it has read.
+        self._found: dict[Hashable, PodVolumes] = {}
         # Pods, by uid, whose end gave back a volume that nobody had heard was taken.
         self._reverted: dict[str, None] = {}
 
@@ -93,10 +95,22 @@ class VolumeBinding(
         """Skip without claims; reject where one can have no volume wherever the Pod goes."""
         if not claims_of(pod):
             return PreFilterResult(SKIP)
-        claims = sort_claims(pod, cluster.volumes)
-        if isinstance(claims, Status):
-            return PreFilterResult(claims)
-        return PreFilterResult(SUCCESS, PodVolumes(cluster.volumes, claims))
+        found = self._find(pod, cluster)
+        return (
+            PreFilterResult(found) if isinstance(found, Status) else PreFilterResult(SUCCESS, found)
+        )
+
+    def _find(self, pod: PodInfo, cluster: Cluster) -> PodVolumes | Status:
+        read = read_for(pod, cluster.volumes)
+        found = self._found.get(read)
+        if found is None or found.errors or found.columns is not cluster.columns:
+            claims = sort_claims(pod, cluster.volumes)
+            if isinstance(claims, Status):
+                return claims
+            found = self._found[read] = PodVolumes(cluster.volumes, claims)
+            if len(self._found) > _REMEMBERED:
+                del self._found[next(iter(self._found))]
+        return found
 
     def filter(self, state: PodVolumes, nodes: NodeView) -> BoolArray:
         """Pass Nodes where every claim has its volume, or would get one."""
@@ -145,12 +159,11 @@ class VolumeBinding(
         """Assume what is to become of the claims that have no volume yet."""
         if not claims_of(pod):
             return SUCCESS
-        claims = sort_claims(pod, cluster.volumes)
-        if isinstance(claims, Status):
-            return claims
-        if claims.delayed:
-            row = cluster.columns.rows[node_name]
-            decision = PodVolumes(cluster.volumes, claims).decision(row)
+        found = self._find(pod, cluster)
+        if isinstance(found, Status):
+            return found
+        if found.has_unbound:
+            decision = found.decision(cluster.columns.rows[node_name])
             reservation = Reservation(cluster.volumes, node_name, decision)
             reservation.assume()
             self._reservations[pod.uid] = reservation
@@ -163,7 +176,7 @@ class VolumeBinding(
         if reservation is not None:
             reservation.revert()
             self._reverted[pod.uid] = None
-            if len(self._reverted) > _REMEMBERED_REVERTS:
+            if len(self._reverted) > _REMEMBERED:
                 del self._reverted[next(iter(self._reverted))]
 
     def pre_bind(self, pod: PodInfo, node_name: str, cluster: Cluster) -> PreBindWork | Status:

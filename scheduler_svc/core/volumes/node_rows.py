@@ -46,6 +46,11 @@ class NodeRows:
             weakref.WeakKeyDictionary()
         )
 
+    @property
+    def position(self) -> int:
+        """A number that changes with every Node's specification: rows found may differ."""
+        return self._columns.spec_log.position
+
     def rows_for(self, owner: Any, terms: Sequence[Conjunction]) -> RowArray:
         """Give the rows that one of the terms selects, intp, ascending.
 

@@ -90,6 +90,11 @@ class PodVolumes:
         self._matching = VolumeMatching(volumes, (), np.zeros(0, dtype=np.bool_))
 
     @property
+    def has_unbound(self) -> bool:
+        """Whether some claim has no volume yet."""
+        return bool(self._claims.delayed)
+
+    @property
     def columns(self) -> NodeColumns:
         """The Nodes."""
         return self._volumes.columns

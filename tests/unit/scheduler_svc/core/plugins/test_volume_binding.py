@@ -127,6 +127,26 @@ def test_the_fault_of_the_first_node_by_name_that_was_asked_about() -> None:
     assert plugin.failure(state) is not None
 
 
+def test_what_was_found_is_not_looked_for_twice() -> None:
+    plugin = VolumeBinding()
+    objects = [make_claim(), make_class(), make_volume("pv", on="a")]
+    cluster, other = cluster_of(*objects), cluster_of(*objects)
+    found = plugin.pre_filter(POD, cluster).state
+    assert plugin.pre_filter(POD, cluster).state is found
+    assert plugin.pre_filter(POD, other).state is not found
+    for number in range(65):
+        tell(cluster, make_claim(f"c{number}"))
+        plugin.pre_filter(pod_claiming(f"c{number}", name=f"p{number}"), cluster)
+    assert plugin.pre_filter(POD, cluster).state is not found
+
+
+def test_faults_are_looked_at_anew() -> None:
+    plugin, cluster = VolumeBinding(), faulty("b")
+    state = plugin.pre_filter(POD, cluster).state
+    plugin.filter(state, NodeView(cluster.columns, slice(0, 2)))
+    assert plugin.pre_filter(POD, cluster).state is not state
+
+
 def test_no_node_is_preferred() -> None:
     plugin, cluster = VolumeBinding(), cluster_of()
     assert plugin.pre_score(POD, cluster) == (SKIP, None)

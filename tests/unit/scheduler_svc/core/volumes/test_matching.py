@@ -48,9 +48,23 @@ def test_the_smallest_that_will_do() -> None:
     assert matched(claims) == {"x": ["", ""]}
 
 
-def test_of_one_size_by_name() -> None:
+def test_of_one_size_by_name_those_of_few_nodes_first() -> None:
     volumes = [make_volume("2"), make_volume("1")]
     assert matched([make_claim("x")], *volumes) == {"x": ["1", "1"]}
+    on_b = make_volume("4", on="b")
+    assert matched([make_claim("x")], *volumes, make_volume("3", on="b"), on_b) == {"x": ["1", "3"]}
+
+
+def test_claims_of_one_kind_share_its_volumes() -> None:
+    volumes = [make_volume("1", on="a"), make_volume("2", on="a"), make_volume("3")]
+    claims = [make_claim(name) for name in ("x", "y", "z")]
+    assert matched(claims, *volumes) == {"x": ["1", "3"], "y": ["2", ""], "z": ["3", ""]}
+
+
+def test_selected_labels_among_many() -> None:
+    volumes = [make_volume("1"), make_volume("2", labels={"tier": "x"})]
+    claim = make_claim("x", selector=LabelSelector({"tier": "x"}))
+    assert matched([claim], *volumes) == {"x": ["2", "2"]}
 
 
 @pytest.mark.parametrize(
