@@ -16,6 +16,8 @@ KindArray = npt.NDArray[np.unsignedinteger[Any]]
 # Of all rows, the part beyond which it is cheaper to sort all anew than to look at each.
 _FEW: Final = 32
 _SPARE_KINDS: Final = 64
+# Of all rows, how many times more numbers are few enough to look each up.
+_SPARSE: Final = 8
 
 _Kind = tuple[int, ...]
 
@@ -108,15 +110,14 @@ class NodeKinds:
         return changed
 
     def _sort_all(self) -> None:
-        kinds = first_rows = np.zeros(self._columns.capacity, dtype=np.int64)
+        kinds = examples = np.zeros(self._columns.capacity, dtype=np.int64)
         levels = [trait.levels() for trait in self._traits]
         for level in levels:
             # One trait at a time, so that the numbers stay small whatever there is of each.
-            combined = kinds * (int(level.max()) + 2) + (level + 1)
-            _, first_rows, kinds = np.unique(combined, return_index=True, return_inverse=True)
-        known = [np.concatenate([[ABSENT], level[first_rows]]) for level in levels]
+            kinds, examples = _numbered(kinds * (int(level.max()) + 2) + (level + 1))
+        known = [np.concatenate([[ABSENT], level[examples]]) for level in levels]
         self.levels = np.stack(known)
-        self.of_row = (kinds + 1).astype(np.min_scalar_type(len(first_rows)))
+        self.of_row = (kinds + 1).astype(np.min_scalar_type(len(examples)))
         self._ids = None
         self.version += 1
 
@@ -142,3 +143,16 @@ class NodeKinds:
 
 def _listed(rows: RowArray | None) -> list[int] | None:
     return None if rows is None else rows.tolist()
+
+
+def _numbered(values: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Number the distinct values in order; give each one's number, and an index of each."""
+    highest = int(values.max())
+    if highest > _SPARSE * len(values):
+        _, examples, numbers = np.unique(values, return_index=True, return_inverse=True)
+        return numbers, examples
+    # A tenth of the cost of sorting.
+    example_of = np.full(highest + 1, ABSENT, dtype=np.int64)
+    example_of[values] = np.arange(len(values))
+    occurs = example_of >= 0
+    return (np.cumsum(occurs) - 1)[values], example_of[occurs]

@@ -111,3 +111,15 @@ def test_more_changes_than_the_logs_hold() -> None:
     for number in range(1500):
         cache.upsert(make_pod_info(f"p{number}", labels=WEB, node="a1"))
     check(kinds, cache, counter)
+
+
+def test_traits_of_which_there_are_many() -> None:
+    """Zones and hosts of a kind of their own each, more pairs than could be looked up."""
+    cache = make_cache([node(f"n{i}", f"z{i}") for i in range(300)])
+    pods = [make_pod_info(f"p{i}", labels=WEB, node="n7") for i in range(40)]
+    for pod in pods:
+        cache.upsert(pod)
+    counter = web_counter(cache)
+    kinds = kinds_of(cache, counter)
+    check(kinds, cache, counter)
+    assert kinds.levels.shape[1] == 302
