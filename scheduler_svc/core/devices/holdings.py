@@ -76,6 +76,8 @@ class Holdings:
 
     def has_room(self, wanted: Wanted, device: PublishedDevice) -> bool:
         """Whether the device has left of its capacities what the request consumes."""
+        if not device.device.capacity:
+            return not wanted.capacity
         taken = self._allocated.consumed.get(device.id, {})
         taking: Mapping[str, int] = self._taking.get(device.id, {})
         return has_room(wanted.capacity, device.capacity, taken, taking)

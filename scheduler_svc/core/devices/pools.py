@@ -87,30 +87,36 @@ def view_of(pool: Pool, visible: Sequence[VisibleSlice]) -> PoolView | None:
 
 def _fill(view: PoolView, relevant: list[VisibleSlice], rest: list[PublishedSlice]) -> None:
     offering = [(seen, mask) for seen, mask in relevant if not seen.spec.shared_counters]
-    names = [device.id for seen, _ in offering for device in seen.devices]
-    counters = _counter_sets(seen for seen, _ in relevant)
-    consuming = [device for seen, _ in relevant for device in seen.devices]
+    # Of slices that hold counters no device is offered, or counts.
+    offered = tuple(device for seen, _ in offering for device in seen.devices)
     elsewhere = [device for known in rest for device in known.devices]
-    if len(set(names)) != len(names) or counters is None:
+    counters = _counter_sets(seen for seen, _ in relevant)
+    consuming = [d for seen, _ in relevant for d in seen.devices if d.device.consumes_counters]
+    counting = [d for d in elsewhere if d.device.consumes_counters]
+    is_valid = counters is not None and all(_is_met(d, counters) for d in (*consuming, *counting))
+    if counters is None or not is_valid or len({d.id for d in offered}) != len(offered):
         view.is_invalid = True
         return
-    for device in (*consuming, *elsewhere):
-        if any(name not in counters.get(part, {}) for part, name, _ in device.consumption) or any(
-            taken.counter_set not in counters for taken in device.device.consumes_counters
-        ):
-            view.is_invalid = True
-            return
     view.counters = counters
-    # Of slices that hold counters no device is offered, or counts.
-    view.devices = tuple(device for seen, _ in offering for device in seen.devices)
+    view.devices = offered
     view.hidden = frozenset(
         device.id
         for seen, mask in offering
+        if mask is not None
         for index, device in enumerate(seen.devices)
-        if mask is not None and index not in mask
+        if index not in mask
     )
-    view.counting = tuple(device for device in (*view.devices, *elsewhere) if device.consumption)
-    view.has_binding_conditions = any(device.device.binding_conditions for device in view.devices)
+    view.counting = (*(d for d in offered if d.device.consumes_counters), *counting)
+    view.has_binding_conditions = any(d.device.binding_conditions for d in offered)
+
+
+def _is_met(device: PublishedDevice, counters: CounterSets) -> bool:
+    """Whether the pool has the counters that a device consumes."""
+    return all(
+        taken.counter_set in counters
+        and taken.counters.keys() <= counters[taken.counter_set].keys()
+        for taken in device.device.consumes_counters
+    )
 
 
 def _counter_sets(slices: Iterable[PublishedSlice]) -> CounterSets | None:

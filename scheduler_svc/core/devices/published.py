@@ -9,7 +9,7 @@ from scheduler_svc.core.device_objects import (
     ResourceSlice,
     ResourceSliceSpec,
 )
-from scheduler_svc.core.devices.selectors import Selectors
+from scheduler_svc.core.devices.selectors import DeviceTraits, Selectors
 from scheduler_svc.core.quantity import parse_quantity
 
 PoolId = tuple[str, str]  # driver, pool
@@ -32,25 +32,59 @@ class Capacity:
 
 
 class PublishedDevice:
-    """A device, by `id`, of the slice with `spec`. `taints` are those that keep requests away."""
+    """A device, by `id`, of the slice with `spec`. `taints` are those that keep requests away.
 
-    __slots__ = ("capacity", "consumption", "device", "id", "is_shared", "spec", "taints", "traits")
+    What expressions and amounts need is made when it is first asked for: most devices of a
+    large cluster are never looked at.
+    """
+
+    __slots__ = (
+        "_capacity",
+        "_selectors",
+        "_traits",
+        "device",
+        "id",
+        "is_shared",
+        "spec",
+        "taints",
+    )
 
     def __init__(self, spec: ResourceSliceSpec, device: Device, selectors: Selectors) -> None:
         self.id: DeviceId = (spec.driver, spec.pool.name, device.name)
         self.spec, self.device = spec, device
-        self.traits = selectors.traits(spec.driver, device)
         self.taints = tuple(taint for taint in device.taints if taint.effect in _PREVENTING)
         self.is_shared = device.allow_multiple_allocations
-        self.consumption: Consumption = tuple(
+        self._selectors = selectors
+        self._traits: DeviceTraits | None = None
+        self._capacity: dict[str, Capacity] | None = None
+
+    @property
+    def traits(self) -> DeviceTraits:
+        """What expressions can ask of it."""
+        if self._traits is None:
+            self._traits = self._selectors.traits(self.id[0], self.device)
+        return self._traits
+
+    @property
+    def capacity(self) -> dict[str, Capacity]:
+        """What it has, by name."""
+        if self._capacity is None:
+            self._capacity = {
+                name: Capacity(str(known.value), known.request_policy)
+                for name, known in self.device.capacity.items()
+            }
+        return self._capacity
+
+    @property
+    def consumption(self) -> Consumption:
+        """What it takes of its pool's counters while it is allocated."""
+        if not self.device.consumes_counters:
+            return ()
+        return tuple(
             (taken.counter_set, name, parse_quantity(counter.value))
-            for taken in device.consumes_counters
+            for taken in self.device.consumes_counters
             for name, counter in taken.counters.items()
         )
-        self.capacity = {
-            name: Capacity(str(known.value), known.request_policy)
-            for name, known in device.capacity.items()
-        }
 
 
 class PublishedSlice:
