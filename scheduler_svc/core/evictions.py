@@ -13,7 +13,8 @@ seen leaving only when all is done.
 
 Source: pkg/scheduler/framework/preemption/executor.go (`prepareCandidateAsync`, `PreemptPod`),
 v1.36.3. Differences: where something went wrong the Pod is tried again after a backoff, not at
-once; and a Pod that has been evicted counts as leaving before the watch has told so.
+once; a Pod that has been evicted counts as leaving before the watch has told so; and lower
+nominations are dropped also where all victims are leaving already.
 """
 
 from typing import Final
@@ -82,8 +83,7 @@ class Evictions:
                 note = " (in kube-scheduler memory)."
                 effects += turned_away
                 effects.append(_preempted(victim, pod, preemption.node_name, note))
-        if effects or victims:
-            effects += self._drop_lower_nominations(pod, preemption.node_name, now)
+        effects += self._drop_lower_nominations(pod, preemption.node_name, now)
         if not victims:
             return effects, False
         effects.append(self._start(queued, rejectors, victims))

@@ -217,13 +217,15 @@ def test_victims_that_are_leaving_are_not_evicted_again() -> None:
     assert [v.pod.name for v in the(EvictPods, effects).victims] == ["b"]
 
 
-def test_where_all_victims_are_leaving_nothing_is_to_be_done() -> None:
+def test_where_all_victims_are_leaving_only_nominations_change() -> None:
     scheduler = preempting()
     run(scheduler, "a", is_terminating=True)
+    scheduler.nominator.nominate(wants(1, "low", 9), "n1")
     effects = decide(scheduler, wants(), 1)
     assert of(EvictPods, effects) == []
     assert the(PatchPodCondition, effects).nominated_node_name == "n1"
-    assert place(scheduler) is Place.UNSCHEDULABLE
+    assert of(PatchNomination, effects) == [PatchNomination(reference("low"), "")]
+    assert place(scheduler) is not Place.IN_FLIGHT
 
 
 def test_lower_nominations_to_the_node_are_dropped_and_their_pods_called() -> None:
