@@ -16,8 +16,14 @@ from typing import Any, Final
 from node_agent.core.objects import Document
 
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
-_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_SUBDOMAIN: Final = re.compile(
+    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
+)
 _MAX_SUBDOMAIN_LENGTH: Final = 253
+_QUANTITY: Final = re.compile(
+    r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?", re.ASCII
+)
+_PROBE_HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 _MAX_PORT: Final = 65535
 _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -96,9 +102,6 @@ def _references_of_container(place: str, container: Document) -> Iterator[str]:
 def _mistakes_of_pod(spec: Document) -> Iterator[str]:
     yield from _not_one_of("spec.restartPolicy", spec.get("restartPolicy"), _RESTART_POLICIES)
     yield from _not_one_of("spec.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES)
-    grace_seconds = spec.get("terminationGracePeriodSeconds", 0)
-    if grace_seconds < 0:
-        yield f"spec.terminationGracePeriodSeconds: {grace_seconds} is less than 0"
     if spec.get("schedulingGates"):
         yield "spec.schedulingGates: a static Pod has its node, so it cannot be gated"
     if spec.get("ephemeralContainers"):
@@ -112,9 +115,8 @@ def _mistakes_of_volumes(spec: Document) -> Iterator[str]:
     for place, volume in _items(spec, "volumes", "spec.volumes"):
         yield from _bad_name(place, volume.get("name", ""), taken)
         kinds = [kind for kind, source in volume.items() if kind != "name" and source is not None]
-        if len(kinds) != 1:
-            found = ", ".join(kinds) or "none"
-            yield f"{place}: exactly one kind of volume is needed, not {found}"
+        if len(kinds) > 1:
+            yield f"{place}: a volume has one kind, not {', '.join(kinds)}"
 
 
 def _mistakes_of_containers(spec: Document) -> Iterator[str]:
@@ -124,6 +126,8 @@ def _mistakes_of_containers(spec: Document) -> Iterator[str]:
         yield from _bad_name(place, container.get("name", ""), taken)
         if not (container.get("image") or "").strip():
             yield f"{place}.image: an image is required"
+        yield from _mistakes_of_probes(place, container)
+        yield from _mistakes_of_resources(place, container)
         for inner_place, mount in _items(container, "volumeMounts", f"{place}.volumeMounts"):
             if mount.get("name") not in volumes:
                 yield f"{inner_place}.name: there is no volume {mount.get('name')!r}"
@@ -133,6 +137,22 @@ def _mistakes_of_containers(spec: Document) -> Iterator[str]:
             number = port.get("containerPort")
             if not isinstance(number, int) or not 1 <= number <= _MAX_PORT:
                 yield f"{inner_place}.containerPort: {number!r} is not from 1 to {_MAX_PORT}"
+
+
+def _mistakes_of_probes(place: str, container: Document) -> Iterator[str]:
+    for field in ("livenessProbe", "readinessProbe", "startupProbe"):
+        probe = container.get(field)
+        handlers = [kind for kind in _PROBE_HANDLERS if isinstance(probe, dict) and probe.get(kind)]
+        if probe is not None and len(handlers) != 1:
+            yield f"{place}.{field}: one of {', '.join(_PROBE_HANDLERS)} is required"
+
+
+def _mistakes_of_resources(place: str, container: Document) -> Iterator[str]:
+    resources = container.get("resources") or {}
+    for kind in ("requests", "limits"):
+        for name, amount in (resources.get(kind) or {}).items():
+            if not _QUANTITY.fullmatch(str(amount)):
+                yield f"{place}.resources.{kind}.{name}: {amount!r} is no quantity (500m, 1Gi)"
 
 
 def _bad_name(place: str, name: Any, taken: set[str]) -> Iterator[str]:

@@ -152,14 +152,35 @@ def _with_defaults(spec: Document, node_name: str, *, is_file: bool) -> Document
     """Fill in what the API server would have, and what the kubelet adds."""
     given = {key: value for key, value in spec.items() if value is not None}
     filled = {**_POD_DEFAULTS, **given, "nodeName": node_name}
+    if filled["terminationGracePeriodSeconds"] < 0:
+        filled["terminationGracePeriodSeconds"] = 1
+    if filled.get("volumes"):
+        filled["volumes"] = [_volume_with_default(one) for one in filled["volumes"]]
     for field in ("initContainers", "containers"):
         containers = filled.get(field)
         if containers:
             filled[field] = [_container_with_defaults(one) for one in containers]
-    tolerations = filled.get("tolerations") or []
-    if is_file and _NO_EXECUTE not in tolerations:
-        filled["tolerations"] = [*tolerations, _NO_EXECUTE]
+    if is_file:
+        filled["tolerations"] = _tolerating_no_execute(filled.get("tolerations") or [])
     return filled
+
+
+def _tolerating_no_execute(tolerations: list[Document]) -> list[Document]:
+    """Add the toleration of static Pods, in the place of one that differs in its time only."""
+
+    def is_alike(toleration: Document) -> bool:
+        words = {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+        return {key: value for key, value in words.items() if value} == _NO_EXECUTE
+
+    if not any(is_alike(toleration) for toleration in tolerations):
+        return [*tolerations, _NO_EXECUTE]
+    return [_NO_EXECUTE if is_alike(toleration) else toleration for toleration in tolerations]
+
+
+def _volume_with_default(volume: Document) -> Document:
+    """Make a volume of no kind an emptyDir."""
+    kinds = [key for key, value in volume.items() if key != "name" and value is not None]
+    return volume if kinds else {"name": volume.get("name"), "emptyDir": {}}
 
 
 def _container_with_defaults(container: Document) -> Document:
@@ -169,6 +190,7 @@ def _container_with_defaults(container: Document) -> Document:
         "imagePullPolicy": "Always" if pulls_always else "IfNotPresent",
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
+        "resources": {},
         **given,
     }
 

@@ -28,6 +28,9 @@ def container(**fields: Any) -> dict[str, Any]:
         make_spec(volumes=[{"name": "v", "emptyDir": {}}, {"name": "w", "hostPath": {}}]),
         make_spec(initContainers=[{"name": "d", "image": "i"}]),
         container(ports=[{"containerPort": 1}, {"containerPort": 65535}]),
+        container(startupProbe={"httpGet": {"port": 80}}),
+        container(resources={"requests": {"cpu": 1, "memory": "1.5Gi"}, "limits": {"a/b": "1e3"}}),
+        container(resources=None),
         make_spec(
             volumes=[{"name": "v", "emptyDir": {}, "hostPath": None}],
             containers=[
@@ -87,10 +90,6 @@ def test_names_are_checked(metadata: dict[str, Any], mistake: str) -> None:
             ),
         ),
         (
-            make_spec(terminationGracePeriodSeconds=-1),
-            "spec.terminationGracePeriodSeconds: -1 is less than 0",
-        ),
-        (
             make_spec(schedulingGates=[{"name": "x"}]),
             "spec.schedulingGates: a static Pod has its node, so it cannot be gated",
         ),
@@ -108,12 +107,8 @@ def test_names_are_checked(metadata: dict[str, Any], mistake: str) -> None:
             "spec.volumes[1].name: 'v' is taken already",
         ),
         (
-            make_spec(volumes=[{"name": "v"}]),
-            "spec.volumes[0]: exactly one kind of volume is needed, not none",
-        ),
-        (
             make_spec(volumes=[{"name": "v", "emptyDir": {}, "hostPath": {}}]),
-            "spec.volumes[0]: exactly one kind of volume is needed, not emptyDir, hostPath",
+            "spec.volumes[0]: a volume has one kind, not emptyDir, hostPath",
         ),
         (
             container(name="C"),
@@ -122,6 +117,22 @@ def test_names_are_checked(metadata: dict[str, Any], mistake: str) -> None:
         (
             make_spec(initContainers=[{"name": "c", "image": "i"}]),
             "spec.containers[0].name: 'c' is taken already",
+        ),
+        (
+            container(readinessProbe={"periodSeconds": 1}),
+            "spec.containers[0].readinessProbe: one of exec, httpGet, tcpSocket, grpc is required",
+        ),
+        (
+            container(livenessProbe={"exec": {"command": ["x"]}, "grpc": {"port": 1}}),
+            "spec.containers[0].livenessProbe: one of exec, httpGet, tcpSocket, grpc is required",
+        ),
+        (
+            container(resources={"requests": {"cpu": "1x"}}),
+            "spec.containers[0].resources.requests.cpu: '1x' is no quantity (500m, 1Gi)",
+        ),
+        (
+            container(resources={"limits": {"memory": ""}}),
+            "spec.containers[0].resources.limits.memory: '' is no quantity (500m, 1Gi)",
         ),
         (container(image=" "), "spec.containers[0].image: an image is required"),
         (container(image=None), "spec.containers[0].image: an image is required"),

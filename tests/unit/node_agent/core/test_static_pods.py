@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from node_agent.core.objects import Container, Pod, Toleration
+from node_agent.core.objects import Pod, Toleration, Volume
 from node_agent.core.operations import HASH_ANNOTATION, Source
 from node_agent.core.static_pods import Origin, Refusal, RefusalReason, static_pod, static_pods
 
@@ -80,6 +80,23 @@ def test_what_is_given_stays() -> None:
     assert (pod.metadata.annotations or {})["x"] == "1"
 
 
+def test_what_cannot_be_is_mended_as_the_api_server_would() -> None:
+    toleration = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+    spec = {
+        "containers": [{"name": "c", "image": "i"}],
+        "terminationGracePeriodSeconds": -1,
+        "tolerations": [toleration, {"key": "x", "operator": "Exists"}],
+        "volumes": [{"name": "v"}, {"name": "w", "hostPath": {"path": "/w"}}],
+    }
+    pod = made(manifest(spec=spec))
+    assert pod.spec.termination_grace_period_seconds == 1
+    assert pod.spec.tolerations == (
+        Toleration(operator="Exists", effect="NoExecute"),
+        Toleration("x", "Exists"),
+    )
+    assert pod.spec.volumes == (Volume("v", "emptyDir"), Volume("w", "hostPath"))
+
+
 @pytest.mark.parametrize(
     ("image", "policy"),
     [
@@ -99,11 +116,12 @@ def test_images_without_a_version_are_pulled_always(image: str, policy: str) -> 
         "imagePullPolicy": policy,
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
+        "resources": {},
     }
     given = made(manifest(uid="u", spec={"containers": [{"name": "c", "image": image}]}))
     filled = made(manifest(uid="u", spec={"containers": [filled_in]}))
     assert given == filled
-    assert given.spec.containers == (Container("c", image),)
+    assert [container.image for container in given.spec.containers] == [image]
 
 
 def test_the_uid_follows_content_place_and_node() -> None:
