@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-CODE := berthmaster scheduler_svc node_agent kubeio deploy benchmarks tests
+CODE := berthmaster scheduler_svc node_agent kubeio deploy benchmarks tests examples
 # Versions that the locks are made for; the image uses the newest.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 

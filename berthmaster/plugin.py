@@ -14,9 +14,10 @@ Examples
 ...             return "node(s) may vanish, and the Pod is important"
 """
 
-from scheduler_svc.core.columns import Int64Array
+from scheduler_svc.core.columns import Float64Array, Int64Array
 from scheduler_svc.core.custom_plugins.base import (
     Args,
+    FeedApi,
     NoArgs,
     NodePlugin,
     Normalize,
@@ -24,7 +25,7 @@ from scheduler_svc.core.custom_plugins.base import (
     VectorPlugin,
     Wait,
 )
-from scheduler_svc.core.custom_plugins.node_arrays import FloatArray, Nodes
+from scheduler_svc.core.custom_plugins.node_arrays import Nodes
 from scheduler_svc.core.custom_plugins.views import Node, Pod, UndeclaredError
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
@@ -43,7 +44,8 @@ __all__ = [
     "ClusterEvent",
     "EventRegistration",
     "EventResource",
-    "FloatArray",
+    "FeedApi",
+    "Float64Array",
     "Int64Array",
     "NoArgs",
     "Node",

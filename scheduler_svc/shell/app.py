@@ -26,6 +26,7 @@ from kubeio.logs import fields
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.shell.access import Access, open_access
 from scheduler_svc.shell.assembly import Hooks, Identity, assemble
+from scheduler_svc.shell.custom_plugins.feed_api import ApiServerFeeds
 from scheduler_svc.shell.custom_plugins.feeds import feeds_of, run_feeds
 from scheduler_svc.shell.health import (
     add_election_check,
@@ -82,6 +83,7 @@ class SchedulerProcess:
     def __init__(self, plan: StartPlan, identity: Identity, access: Access) -> None:
         self._plan = plan
         self._access = access
+        self._seed = identity.seed
         self._is_stopping = False
         self._is_listed = asyncio.Event()
         self._is_leading = asyncio.Event()
@@ -185,7 +187,7 @@ class SchedulerProcess:
                     ("watches", self._watch()),
                     ("election", self._elect()),
                     ("loop lag", parts.lag.run()),
-                    ("feeds", run_feeds(feeds_of(self._plan.profiles), parts.inbox.put)),
+                    ("feeds", self._run_feeds()),
                     ("hint errors", log_hint_errors(parts.scheduler.queue.hints)),
                     ("server version", self._log_server_version()),
                 )
@@ -196,6 +198,10 @@ class SchedulerProcess:
             for task in tasks:
                 task.cancel()
         return code
+
+    async def _run_feeds(self) -> None:
+        api = ApiServerFeeds(self._access.client, seed=self._seed)
+        await run_feeds(feeds_of(self._plan.profiles), api, self.parts.inbox.put)
 
     async def _log_server_version(self) -> None:
         await self._is_listed.wait()

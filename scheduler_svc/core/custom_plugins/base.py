@@ -5,13 +5,13 @@ and order of the points are Kubernetes' (staging/src/k8s.io/kube-scheduler/frame
 v1.36.3).
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
-from scheduler_svc.core.columns import Int64Array
+from scheduler_svc.core.columns import Float64Array, Int64Array
 from scheduler_svc.core.custom_plugins.node_arrays import Nodes
 from scheduler_svc.core.custom_plugins.views import Node, Pod
 from scheduler_svc.core.framework.cluster_events import EventRegistration
@@ -60,6 +60,13 @@ class Normalize(Enum):
     NONE = auto()
     HIGHER_IS_BETTER = auto()
     LOWER_IS_BETTER = auto()
+
+
+class FeedApi(Protocol):
+    """What a feed may ask of the API server; the scheduler's ServiceAccount must be allowed to."""
+
+    def watch_config_map(self, namespace: str, name: str) -> AsyncIterator[Mapping[str, str]]:
+        """Yield a ConfigMap's data now and after each change; empty while there is none."""
 
 
 class BasePlugin(Generic[A]):
@@ -138,10 +145,10 @@ class BasePlugin(Generic[A]):
         """Take note of a Pod that has been bound."""
         raise NotImplementedError
 
-    def feed(self) -> AsyncIterator[Any]:
+    def feed(self, api: FeedApi) -> AsyncIterator[Any]:
         """Yield what `on_feed` shall know, for ever: from a watch, a file, an HTTP service.
 
-        It is run again after a while when it ends or raises.
+        An asynchronous generator. It is run again after a while when it ends or raises.
         """
         raise NotImplementedError
 
@@ -183,6 +190,6 @@ class VectorPlugin(BasePlugin[A]):
         """Give bool `(K,)`: on which of the Nodes the Pod may run."""
         raise NotImplementedError
 
-    def score(self, pod: Pod, nodes: Nodes) -> Int64Array:
+    def score(self, pod: Pod, nodes: Nodes) -> Int64Array | Float64Array:
         """Rank the Nodes: `(K,)`, 0 to 100, or anything with `normalize`. Higher is better."""
         raise NotImplementedError

@@ -6,7 +6,7 @@ import numpy as np
 
 from scheduler_svc.core.affinity_objects import LabelRequirement
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.columns import PODS_ROW, Int64Array, NodeView
+from scheduler_svc.core.columns import PODS_ROW, Float64Array, Int64Array, NodeView
 from scheduler_svc.core.custom_plugins.views import check_scope
 from scheduler_svc.core.framework.interface import Scope
 from scheduler_svc.core.label_selectors import Selector
@@ -57,11 +57,11 @@ class Nodes:
         requirement = Requirement(key, operator, values)
         return self._view.columns.label_column(key).match(requirement, self._view.rows)
 
-    def by_label(self, key: str, values: Mapping[str, float], default: float) -> "FloatArray":
+    def by_label(self, key: str, values: Mapping[str, float], default: float) -> Float64Array:
         """Give for each Node what `values` has for its value of a label, else `default`."""
         column = self._view.columns.label_column(key)
         table = np.array([*(values.get(value, default) for value in column.values), default])
-        found: FloatArray = table[column.codes[self._view.rows]]
+        found: Float64Array = table[column.codes[self._view.rows]]
         return found
 
     def allocatable(self, resource: str) -> Int64Array:
@@ -119,9 +119,6 @@ class Nodes:
             counter = self._cluster.pod_counts.counter(query)
             self._memory.counters[query] = counter
         return counter
-
-
-FloatArray = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 def _query(namespace: str | None, labels: Mapping[str, str]) -> PodQuery:

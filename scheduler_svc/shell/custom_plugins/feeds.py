@@ -9,6 +9,7 @@ from kubeio.backoff import Backoff, Jitter
 from kubeio.logs import fields
 from scheduler_svc.core.custom_plugins.adapt import defines
 from scheduler_svc.core.custom_plugins.adapters import Adapter
+from scheduler_svc.core.custom_plugins.base import FeedApi
 from scheduler_svc.core.events import Event, FeedUpdated
 from scheduler_svc.core.framework.profile import Profile
 
@@ -35,14 +36,14 @@ def feeds_of(profiles: Sequence[Profile]) -> list[Feed]:
     ]
 
 
-async def run_feeds(feeds: Sequence[Feed], put: Callable[[Event], None]) -> None:
+async def run_feeds(feeds: Sequence[Feed], api: FeedApi, put: Callable[[Event], None]) -> None:
     """Run all feeds until cancelled."""
     async with asyncio.TaskGroup() as group:
         for feed in feeds:
-            group.create_task(_run(feed, put), name=f"feed of {feed.adapter.name}")
+            group.create_task(_run(feed, api, put), name=f"feed of {feed.adapter.name}")
 
 
-async def _run(feed: Feed, put: Callable[[Event], None]) -> None:
+async def _run(feed: Feed, api: FeedApi, put: Callable[[Event], None]) -> None:
     backoff = Backoff(
         Jitter(len(feed.adapter.name)),
         first_seconds=FIRST_DELAY_SECONDS,
@@ -51,7 +52,7 @@ async def _run(feed: Feed, put: Callable[[Event], None]) -> None:
     name = feed.adapter.name
     while True:
         try:
-            values: AsyncIterator[Any] = feed.adapter.plugin.feed()
+            values: AsyncIterator[Any] = feed.adapter.plugin.feed(api)
             async for value in values:
                 backoff.reset()
                 put(FeedUpdated(feed.scheduler_name, name, value))

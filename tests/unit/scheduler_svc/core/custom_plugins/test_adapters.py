@@ -16,7 +16,7 @@ from scheduler_svc.core.custom_plugins.adapters import (
     QueueSortAdapter,
     ReserveAdapter,
 )
-from scheduler_svc.core.custom_plugins.base import NodePlugin, Reject, Wait
+from scheduler_svc.core.custom_plugins.base import FeedApi, NodePlugin, Reject, Wait
 from scheduler_svc.core.custom_plugins.guard import PlainGuard
 from scheduler_svc.core.custom_plugins.views import Node, Pod
 from scheduler_svc.core.framework.cluster_events import (
@@ -264,7 +264,7 @@ class Denylist(NodePlugin[Any]):
     def filter(self, pod: Pod, node: Node) -> str | Reject | None:
         return "node(s) were denied" if node.name in self.denied else None
 
-    async def feed(self) -> AsyncIterator[frozenset[str]]:
+    async def feed(self, api: FeedApi) -> AsyncIterator[frozenset[str]]:
         yield frozenset()
 
     def on_feed(self, value: Any) -> None:

@@ -38,7 +38,7 @@ def test_arguments_have_their_defaults() -> None:
         ("unreserve", 2),
         ("permit", 2),
         ("post_bind", 2),
-        ("feed", 0),
+        ("feed", 1),
         ("on_feed", 1),
         ("events_to_register", 0),
     ],

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
-from berthmaster.plugin import Node, NodePlugin, Pod, Reject
+from berthmaster.plugin import FeedApi, Node, NodePlugin, Pod, Reject
 from scheduler_svc.core.custom_plugins.adapt import adapt
 from scheduler_svc.core.custom_plugins.guard import PlainGuard
 from scheduler_svc.core.events import Event, FeedUpdated
 from scheduler_svc.shell.custom_plugins import feeds as feeds_module
 from scheduler_svc.shell.custom_plugins.feeds import feeds_of, run_feeds
 from tests.builders import make_profile
+
+
+NO_API: Any = None
 
 
 class Fed(NodePlugin[Any]):
@@ -23,7 +26,7 @@ class Fed(NodePlugin[Any]):
     def filter(self, pod: Pod, node: Node) -> str | Reject | None:
         return None
 
-    async def feed(self) -> AsyncIterator[int]:
+    async def feed(self, api: FeedApi) -> AsyncIterator[int]:
         self.run_count += 1
         yield self.run_count
         if self.run_count == 2:
@@ -51,7 +54,7 @@ async def test_what_feeds_tell_become_events(
     events: asyncio.Queue[Event] = asyncio.Queue()
     found = feeds_of([profile])
     assert [feed.adapter.name for feed in found] == ["Fed"]
-    running = asyncio.create_task(run_feeds(found, events.put_nowait))
+    running = asyncio.create_task(run_feeds(found, NO_API, events.put_nowait))
     async with asyncio.timeout(10):
         told = [await events.get() for _ in range(3)]
     running.cancel()

@@ -1,0 +1,1 @@
+"""Plugins to learn from; each with its test under `examples/tests`."""
