@@ -68,6 +68,10 @@ def node_of(plane: ControlPlane, name: str) -> str:
     return str(spec.get("nodeName", ""))
 
 
+def is_on(plane: ControlPlane, name: str, node_name: str) -> bool:
+    return node_of(plane, name) == node_name
+
+
 def notes_of(plane: ControlPlane, name: str) -> list[str]:
     events = read(plane, EVENTS)["items"]
     return [e["note"] for e in events if e["regarding"]["name"] == name]
@@ -144,7 +148,7 @@ def test_a_plugin_is_configured_by_the_file(plane: ControlPlane, tmp_path: Path)
         for number in range(3):
             create_pod(plane, f"p{number}")
         for number in range(3):
-            wait_for("a place", lambda number=number: node_of(plane, f"p{number}") == "b")
+            wait_for("a place", partial(is_on, plane, f"p{number}", "b"))
 
 
 @pytest.mark.parametrize(
