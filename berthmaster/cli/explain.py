@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 from berthmaster import __version__
 from berthmaster.cli.explain_flags import OPTIONS
 from berthmaster.cli.grouped import GroupedCommand
+from kubeio.daemon import UsageError
 from kubeio.errors import KubeError
 from kubeio.login import KubeConfigError
 from scheduler_svc.core.errors import InputError
@@ -26,7 +27,6 @@ from scheduler_svc.shell.explain.remote import SchedulerNotFoundError, Told, ask
 from scheduler_svc.shell.explain.saved import answers_about, load_profiles
 from scheduler_svc.shell.explain.tables import render, render_decision
 from scheduler_svc.shell.profiles import ProfileError
-from scheduler_svc.shell.startup import UsageError
 
 _FAILED = 1
 _BAD_USAGE = 2

@@ -13,10 +13,11 @@ from berthmaster import __version__
 from berthmaster.cli.grouped import GroupedCommand
 from berthmaster.cli.scheduler_flags import OPTIONS
 from kubeio.certificates import CertificateError
+from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
 from kubeio.serving import ServingOptions
-from scheduler_svc.shell.app import ExitCode, ServingError, run_scheduler
+from scheduler_svc.shell.app import run_scheduler
 from scheduler_svc.shell.config import ConfigurationError, to_document
 from scheduler_svc.shell.custom_plugins import PluginLoadError, load_custom_plugins
 from scheduler_svc.shell.options import (
@@ -24,7 +25,7 @@ from scheduler_svc.shell.options import (
     SchedulerOptions,
 )
 from scheduler_svc.shell.profiles import ProfileError
-from scheduler_svc.shell.startup import UsageError, effective_configuration, plan_start, surprises
+from scheduler_svc.shell.startup import effective_configuration, plan_start, surprises
 
 
 @click.command(cls=GroupedCommand, params=list(OPTIONS))

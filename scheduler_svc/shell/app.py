@@ -11,21 +11,18 @@ watches as the leader does, unless `delayCacheUntilActive` says that it shall wa
 """
 
 import asyncio
-import errno
 import gc
 import logging
-import os
-import signal
 import socket
 import uuid
 from contextlib import AsyncExitStack
-from enum import IntEnum
 from typing import Final
 
+from kubeio.daemon import ExitCode, on_stop_signal, serve
 from kubeio.logs import fields
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.shell.access import Access, open_access
-from scheduler_svc.shell.assembly import Hooks, Identity, assemble
+from scheduler_svc.shell.assembly import assemble
 from scheduler_svc.shell.custom_plugins.feed_api import ApiServerFeeds
 from scheduler_svc.shell.custom_plugins.feeds import feeds_of, run_feeds
 from scheduler_svc.shell.health import (
@@ -34,6 +31,7 @@ from scheduler_svc.shell.health import (
     add_shutdown_check,
     add_watch_checks,
 )
+from scheduler_svc.shell.hooks import Hooks, Identity
 from scheduler_svc.shell.journal import log_hint_errors
 from scheduler_svc.shell.startup import StartPlan, log_server_version, log_start
 
@@ -45,18 +43,6 @@ GC_THRESHOLDS: Final = (50_000, 20, 50)
 """Rarer than Python's own (700, 10, 10): what lives long here is frozen, the rest has no cycles."""
 
 _logger = logging.getLogger(__name__)
-
-
-class ExitCode(IntEnum):
-    """How the process ends."""
-
-    STOPPED = 0
-    FAILED = 1
-    BAD_USAGE = 2
-
-
-class ServingError(Exception):
-    """The server could not be started; the text says where and why."""
 
 
 async def run_scheduler(plan: StartPlan) -> ExitCode:
@@ -134,7 +120,7 @@ class SchedulerProcess:
         """
         async with AsyncExitStack() as stack:
             stack.enter_context(self._plan.plugin_watch)
-            await self._serve(stack)
+            await serve(self.parts.server, self._plan.options.serving, stack)
             return await self._run_parts()
 
     async def _run_parts(self) -> ExitCode:
@@ -162,21 +148,6 @@ class SchedulerProcess:
             )
         return ExitCode.FAILED
 
-    async def _serve(self, stack: AsyncExitStack) -> None:
-        serving = self._plan.options.serving
-        try:
-            await stack.enter_async_context(self.parts.server)
-        except OSError as error:
-            where = f"{serving.bind_address}:{serving.port}"
-            why = os.strerror(error.errno) if error.errno else str(error)
-            if error.errno == errno.EADDRINUSE:
-                why += "; choose another with --secure-port (0: any free one)"
-            raise ServingError(f"cannot serve on {where}: {why}") from error
-        _logger.info(
-            "Serving securely",
-            extra=fields(address=serving.bind_address, port=self.parts.server.port),
-        )
-
     async def _supervise(self) -> ExitCode:
         parts = self.parts
         async with asyncio.TaskGroup() as group:
@@ -192,7 +163,7 @@ class SchedulerProcess:
                     ("server version", self._log_server_version()),
                 )
             ]
-            self._catch_signals()
+            on_stop_signal(self._stop)
             code = await self._ending
             await (self._end_orderly() if code is ExitCode.STOPPED else self._end_at_once())
             for task in tasks:
@@ -257,17 +228,9 @@ class SchedulerProcess:
         if not self._ending.done():
             self._ending.set_result(code)
 
-    def _catch_signals(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._stop, number)
-
-    def _stop(self, number: signal.Signals) -> None:
-        """End in good order; the same signal again ends at once."""
+    def _stop(self) -> None:
+        """End in good order."""
         self._is_stopping = True
-        for caught in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().remove_signal_handler(caught)
-            signal.signal(caught, signal.SIG_DFL)
-        _logger.info("Stopping", extra=fields(signal=number.name))
         self._end(ExitCode.STOPPED)
 
     async def _end_orderly(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from kubeio.client import KubeClient
+from kubeio.daemon import UsageError, user_agent
 from kubeio.errors import KubeError
 from kubeio.logs import fields
 from scheduler_svc.core.framework.profile import Profile
@@ -31,13 +32,8 @@ from scheduler_svc.shell.profiles import make_profiles
 
 _COMMAND_LINE: Final = "the command line"
 _LEASE_PATH: Final = "leaderElection.resourceName"
-_MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 
 _logger = logging.getLogger(__name__)
-
-
-class UsageError(Exception):
-    """What the user asked for cannot be done; the text says what to change."""
 
 
 class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,9 +64,7 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def user_agent(self) -> str:
         """How the API server's audit log names us."""
-        machine = _MACHINES.get(platform.machine(), platform.machine())
-        system = platform.system().lower()
-        return f"berthmaster/{self.options.version} ({system}/{machine}) scheduler"
+        return user_agent(self.options.version, "scheduler")
 
     def configz(self) -> dict[str, Any]:
         """Give what ``/configz`` shows: the configuration in effect, in kube-scheduler's form."""

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from berthmaster import __version__
 from berthmaster.cli import scheduler
 from berthmaster.cli.root import PROGRAM, SUBCOMMANDS, cli
+from kubeio.daemon import ExitCode, ServingError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat
-from scheduler_svc.shell.app import ExitCode, ServingError
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.startup import StartPlan
 

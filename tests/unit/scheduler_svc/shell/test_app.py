@@ -10,6 +10,7 @@ import pytest
 from kubeio.api_call_metrics import ApiCallMetrics
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
+from kubeio.daemon import ExitCode, ServingError
 from kubeio.login import Login
 from kubeio.serving import ServingOptions
 from kubeio.writes import WritePool
@@ -18,7 +19,7 @@ from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import Event, NodeUpserted
 from scheduler_svc.shell.access import Access
-from scheduler_svc.shell.app import ExitCode, SchedulerProcess, ServingError
+from scheduler_svc.shell.app import SchedulerProcess
 from scheduler_svc.shell.assembly import Identity
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.startup import plan_start
