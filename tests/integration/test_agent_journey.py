@@ -252,6 +252,8 @@ def assert_figures(process: AgentProcess, plane: ControlPlane) -> None:
     count = "berthmaster_pod_start_total_duration_seconds_count"
     wait_for("its figures", lambda: sample(metrics_of(process, plane), count) == 1.0)
     metrics = metrics_of(process, plane)
+    names = re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE)
+    assert len(names) == len(set(names))
     assert sample(metrics, "berthmaster_pod_start_sli_duration_seconds_count") == 1.0
     labels = 'phase="queue",source="scheduler",workload_kind="none"'
     assert sample(metrics, f"berthmaster_pod_phase_duration_seconds_count{{{labels}}}") == 1.0

@@ -76,13 +76,11 @@ def compare(
     Parameters
     ----------
     sources
-        The agent's. What the kubelet has from another one cannot be known here.
+        The agent's, as far as they have told of all their Pods. What the kubelet has from
+        another one cannot be known here; mirrors come from the API server.
     """
-    return [
-        *_missing_and_changed(known, view),
-        *_unknown(known, view, sources),
-        *_mirrors(known, view),
-    ]
+    findings = [*_missing_and_changed(known, view), *_unknown(known, view, sources)]
+    return [*findings, *_mirrors(known, view)] if Source.API in sources else findings
 
 
 def _missing_and_changed(known: KnownPods, view: KubeletView) -> Iterator[Finding]:

@@ -89,6 +89,7 @@ class Divergences:
     def __init__(self, sources: Iterable[Source], limits: DivergenceLimits | None = None) -> None:
         self._known = KnownPods()
         self._sources = frozenset(sources)
+        self._listed: set[Source] = set()
         self.limits = limits or DivergenceLimits()
         self._known_since: dict[str, float] = {}
         self._followed: dict[tuple[DivergenceKind, str], Divergence] = {}
@@ -119,7 +120,8 @@ class Divergences:
         """Do nothing: `pod_operation` has told."""
 
     def source_listed(self, source: Source, now: Now) -> None:
-        """Do nothing: it makes no difference."""
+        """Compare this source's Pods from now on: before, it had not told of all."""
+        self._listed.add(source)
 
     def next_deadline(self) -> float | None:
         """Give None: nothing falls due here; whoever asks the kubelet sets the pace."""
@@ -131,7 +133,7 @@ class Divergences:
     def kubelet_read(self, view: KubeletView, now: Now) -> None:
         """Compare with what the kubelet has just shown."""
         self._view, self._is_reachable = view, True
-        findings = compare(self._known, view, self._sources)
+        findings = compare(self._known, view, self._sources & self._listed)
         found = {f.key: f for f in findings if self._is_old_enough(f, view)}
         for key in [key for key in self._followed if key not in found]:
             del self._followed[key]

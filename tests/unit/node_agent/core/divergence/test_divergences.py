@@ -15,6 +15,8 @@ STARTING = {"phase": "Pending", "startTime": "2026-06-01T12:00:02Z"}
 def followed(*pods: Pod, limits: DivergenceLimits | None = None) -> Divergences:
     """Follow Pods that have been known since noon."""
     divergences = Divergences(Source, limits)
+    for source in Source:
+        divergences.source_listed(source, at(0))
     for pod in pods:
         divergences.pod_operation(Operation.ADD, Source.API, pod, at(0))
     return divergences
@@ -71,6 +73,22 @@ def test_what_the_agent_has_not_heard_of_yet() -> None:
     for second in (15, 16):
         read(divergences, second, seen("a", seen_seconds=10))
     assert confirmed(divergences) == ["unknown_to_agent"]
+
+
+def test_a_source_that_has_not_told_of_all_its_pods_is_not_compared() -> None:
+    divergences = Divergences(Source)
+    divergences.source_listed(Source.FILE, at(0))
+    for second in (200, 210):
+        read(divergences, second, seen("a"), static_pod())
+    assert confirmed(divergences) == ["unknown_to_agent"]  # the static Pod; nothing of mirrors
+    divergences.source_listed(Source.API, at(211))
+    for second in (220, 230):
+        read(divergences, second, seen("a"), static_pod())
+    assert sorted(confirmed(divergences)) == [
+        "mirror_missing",
+        "unknown_to_agent",
+        "unknown_to_agent",
+    ]
 
 
 def test_a_mirror_is_given_two_minutes() -> None:
@@ -188,7 +206,6 @@ def test_what_is_gone_is_forgotten() -> None:
 def test_nothing_falls_due() -> None:
     divergences = followed(make_pod("a"))
     divergences.pod_observed(make_pod("a"), at(1))
-    divergences.source_listed(Source.API, at(1))
     divergences.expire(at(1))
     assert divergences.next_deadline() is None
 
