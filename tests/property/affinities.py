@@ -75,11 +75,11 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
 
 
 @st.composite
-def pods(draw: st.DrawFn, name: str, *, node: str = "") -> Pod:
-    """Give a Pod."""
+def pods(draw: st.DrawFn, name: str, *, node: str = "", space: str | None = None) -> Pod:
+    """Give a Pod, in any namespace unless told."""
     return make_pod(
         name,
-        namespace=draw(st.sampled_from(SPACES)),
+        namespace=draw(st.sampled_from(SPACES)) if space is None else space,
         labels=draw(pod_labels),
         node=node,
         near=draw(no_wish | wishes),

@@ -136,7 +136,8 @@ class AffinityMachine(RuleBasedStateMachine):
     @rule(data=st.data(), place=st.sampled_from(NAMES))
     def pod_changes(self, data: st.DataObject, place: str) -> None:
         uid = data.draw(st.sampled_from(sorted(self.running)))
-        pod = data.draw(pods(uid.removeprefix("uid-"), node=place))
+        space = self.running[uid].metadata.namespace
+        pod = data.draw(pods(uid.removeprefix("uid-"), node=place, space=space))
         self.running[uid] = pod
         self.cache.upsert(self.intern(pod))
 
