@@ -12,7 +12,9 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -79,6 +81,10 @@ func newJudge(ctx context.Context, configuration *configapi.KubeSchedulerConfigu
 		ctx, tracker.Options{SliceInformer: informerFactory.Resource().V1().ResourceSlices(), KubeClient: client})
 	die(err)
 	devices := dynamicresources.NewDRAManager(ctx, claims, slices, informerFactory)
+	// As kube-scheduler's event handlers do: classes stand for extended resources.
+	classes, err := informerFactory.Resource().V1().DeviceClasses().Informer().AddEventHandler(
+		devices.DeviceClassResolver().(*extendedresourcecache.ExtendedResourceCache))
+	die(err)
 	volumes := nodevolumelimits.NewCSIManager(informerFactory.Storage().V1().CSINodes().Lister())
 	queue := internalqueue.NewSchedulingQueue((&queuesort.PrioritySort{}).Less, informerFactory)
 	for i := range configuration.Profiles {
@@ -103,7 +109,7 @@ func newJudge(ctx context.Context, configuration *configapi.KubeSchedulerConfigu
 	}
 	informerFactory.Start(ctx.Done())
 	informerFactory.WaitForCacheSync(ctx.Done())
-	settle(devices, c.objects)
+	settle(devices, classes, c.objects)
 	// As in a live scheduler, a nominated Pod counts on its Node while the queue knows it.
 	for _, pod := range c.pending {
 		queue.Add(ctx, pod)
@@ -113,12 +119,21 @@ func newJudge(ctx context.Context, configuration *configapi.KubeSchedulerConfigu
 
 // settle waits until the claim cache and the slice tracker, which hear of objects after the
 // informers do, know them all.
-func settle(devices fwk.SharedDRAManager, objects []runtime.Object) {
+func settle(devices fwk.SharedDRAManager, classes cache.ResourceEventHandlerRegistration, objects []runtime.Object) {
 	claimCount, sliceCount := 0, 0
+	taken := map[[3]string]bool{}
 	for _, object := range objects {
-		switch object.(type) {
+		switch object := object.(type) {
 		case *resourceapi.ResourceClaim:
 			claimCount++
+			if object.Status.Allocation == nil {
+				continue
+			}
+			for _, result := range object.Status.Allocation.Devices.Results {
+				if result.ShareID == nil && (result.AdminAccess == nil || !*result.AdminAccess) {
+					taken[[3]string{result.Driver, result.Pool, result.Device}] = true
+				}
+			}
 		case *resourceapi.ResourceSlice:
 			sliceCount++
 		}
@@ -128,7 +143,10 @@ func settle(devices fwk.SharedDRAManager, objects []runtime.Object) {
 		die(err)
 		slices, err := devices.ResourceSlices().ListWithDeviceTaintRules()
 		die(err)
-		if len(claims) == claimCount && len(slices) == sliceCount {
+		// Fails while an allocation is being counted.
+		allocated, err := devices.ResourceClaims().GatherAllocatedState()
+		isCounted := err == nil && len(allocated.AllocatedDevices) == len(taken)
+		if len(claims) == claimCount && len(slices) == sliceCount && isCounted && classes.HasSynced() {
 			return
 		}
 		if time.Now().After(deadline) {
