@@ -20,7 +20,7 @@ from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import Event, NodeUpserted
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.app import SchedulerProcess
-from scheduler_svc.shell.assembly import Identity
+from scheduler_svc.shell.hooks import Identity
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.startup import plan_start
 from tests.builders import make_node_info

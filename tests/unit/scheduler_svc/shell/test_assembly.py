@@ -12,7 +12,8 @@ from kubeio.serving import ServingOptions
 from kubeio.writes import WritePool
 from scheduler_svc.core.events import NodeDeleted, NodeUpserted, PodUpserted
 from scheduler_svc.shell.access import Access
-from scheduler_svc.shell.assembly import Hooks, Identity, Parts, assemble
+from scheduler_svc.shell.assembly import Parts, assemble
+from scheduler_svc.shell.hooks import Hooks, Identity
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.startup import plan_start
 from tests.builders import make_node_info, make_pod_info

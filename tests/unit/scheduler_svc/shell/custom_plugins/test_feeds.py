@@ -14,7 +14,6 @@ from scheduler_svc.shell.custom_plugins import feeds as feeds_module
 from scheduler_svc.shell.custom_plugins.feeds import feeds_of, run_feeds
 from tests.builders import make_profile
 
-
 NO_API: Any = None
 
 

@@ -1,0 +1,135 @@
+"""Those who carry out the core's effects on the API server, made and connected."""
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler_svc.core.custom_plugins.adapters import CustomPreBind, CustomUndo
+from scheduler_svc.core.devices.writes import (
+    BindClaims,
+    Deallocate,
+    DeleteClaim,
+    ReleaseClaims,
+)
+from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
+from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.core.volumes.writes import VolumeWrites
+from scheduler_svc.shell.access import Access
+from scheduler_svc.shell.binder import Binder, BindGuards
+from scheduler_svc.shell.binding_activity import BindingActivity
+from scheduler_svc.shell.concurrency import AdaptiveLimit
+from scheduler_svc.shell.condition_patcher import ConditionPatcher
+from scheduler_svc.shell.custom_plugins.outside_work import OutsideWork
+from scheduler_svc.shell.event_recorder import EventRecorder
+from scheduler_svc.shell.evictor import Evictor
+from scheduler_svc.shell.hooks import Hooks, Identity
+from scheduler_svc.shell.inbox import Inbox
+from scheduler_svc.shell.lease import LeaseElection
+from scheduler_svc.shell.pre_bind import (
+    ClaimWriter,
+    PreBindDispatcher,
+    PreBindHandler,
+    VolumeWriter,
+)
+from scheduler_svc.shell.startup import StartPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writers:
+    """Who carries out the effects; `election` is None where this replica leads without one."""
+
+    binder: Binder
+    pre_bind: PreBindDispatcher
+    evictor: Evictor
+    patcher: ConditionPatcher
+    recorder: EventRecorder
+    election: LeaseElection | None
+
+
+def make_writers(
+    plan: StartPlan,
+    identity: Identity,
+    access: Access,
+    hooks: Hooks,
+    scheduler: Scheduler,
+    inbox: Inbox,
+) -> Writers:
+    """Make them; `inbox` takes their outcomes."""
+    options = plan.options
+    election = _make_election(plan, identity, access, hooks) if plan.elects else None
+    activity = BindingActivity()
+    patcher = ConditionPatcher(access.pool, activity=activity, dry_run=options.dry_run)
+    recorder = EventRecorder(
+        access.events, hostname=socket.gethostname(), activity=activity, dry_run=options.dry_run
+    )
+    may_bind = election.may_bind if election else lambda: True
+    binder = Binder(
+        access.pool,
+        access.client,
+        guards=BindGuards(
+            may_bind=may_bind,
+            node_exists=scheduler.columns.has_node,
+            withdraw_condition=patcher.withdraw,
+        ),
+        report=inbox.put,
+        activity=activity,
+        limit=AdaptiveLimit(options.bind_concurrency),
+        bind_timeout_seconds=options.bind_timeout_seconds,
+        dry_run=options.dry_run,
+    )
+    pre_bind = PreBindDispatcher(
+        _handlers(access, recorder),
+        report=inbox.put,
+        may_write=may_bind,
+        dry_run=options.dry_run,
+    )
+    evictor = Evictor(
+        access.pool,
+        report=inbox.put,
+        record=recorder.submit,
+        may_evict=may_bind,
+        dry_run=options.dry_run,
+    )
+    return Writers(
+        binder=binder,
+        pre_bind=pre_bind,
+        evictor=evictor,
+        patcher=patcher,
+        recorder=recorder,
+        election=election,
+    )
+
+
+def _handlers(access: Access, recorder: EventRecorder) -> Mapping[type[Any], PreBindHandler]:
+    """Give who does the outside work of plugins, by the type of the work."""
+    claims = ClaimWriter(access.client, record=recorder.submit)
+    outside = OutsideWork()
+    return {
+        VolumeWrites: VolumeWriter(access.client),
+        BindClaims: claims.bind,
+        ReleaseClaims: claims.release,
+        Deallocate: claims.deallocate,
+        DeleteClaim: claims.delete,
+        CustomPreBind: outside.pre_bind,
+        CustomUndo: outside.undo,
+    }
+
+
+def _make_election(
+    plan: StartPlan, identity: Identity, access: Access, hooks: Hooks
+) -> LeaseElection:
+    election = plan.configuration.leader_election
+    timing = ElectionTiming(
+        lease_duration_seconds=election.lease_duration_seconds,
+        renew_deadline_seconds=election.renew_deadline_seconds,
+        retry_period_seconds=election.retry_period_seconds,
+    )
+    return LeaseElection(
+        access.client,
+        LeaderElection(identity.holder, timing=timing),
+        namespace=election.resource_namespace,
+        name=election.resource_name,
+        on_leading=hooks.on_leading,
+        on_lost=hooks.on_lost,
+    )
