@@ -13,6 +13,7 @@ from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.pods import PodInfo
 
 DEFAULT_MAX_BYTES: Final = 96 * 1024 * 1024
+_SIZED_EVERY: Final = 64
 
 
 class ClassCacheStatistics(msgspec.Struct, frozen=True):
@@ -55,15 +56,19 @@ class ClassCache:
         if evaluation is not None:
             self._hit_count += 1
             self._evaluations.move_to_end(key)
+            # States grow slowly, and to ask all plugins of theirs costs a tenth of a decision.
+            is_sized = self._hit_count % _SIZED_EVERY == 0
         else:
             self._miss_count += 1
+            is_sized = True
             evaluation = evaluation_of(prepare(self._profile, pod, self._cluster, stopwatch))
             self._evaluations[key] = evaluation
         evaluation.refresh(self._columns, stopwatch)
         if evaluation.prepared.failure() is not None:
             # Judged only in part; the next attempt begins from scratch.
             del self._evaluations[key]
-        self._largest_bytes = max(self._largest_bytes, evaluation.size_bytes)
+        if is_sized:
+            self._largest_bytes = max(self._largest_bytes, evaluation.size_bytes)
         while len(self._evaluations) * self._largest_bytes > self._max_bytes:
             self._evaluations.popitem(last=False)
         return evaluation

@@ -67,7 +67,7 @@ class Plugin:
         return None
 
     def state_size_bytes(self, state: "State") -> int:
-        """Give the memory of what a state of scope CLUSTER keeps by Node; asked once a cycle."""
+        """Give the memory of what a state of scope CLUSTER keeps by Node; asked now and then."""
         del state
         return 0
 

@@ -3,7 +3,7 @@
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.framework.class_cache import ClassCache
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation
-from scheduler_svc.core.framework.interface import State
+from scheduler_svc.core.framework.interface import Scope, State
 from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.status import Code, Status
 from tests.builders import GPU, make_cache, make_node_info, make_pod_info, make_profile
@@ -87,4 +87,23 @@ def test_nothing_is_kept_of_a_class_that_could_not_be_judged() -> None:
     assert kept is not failed
     plugin.is_failing = True
     assert classes.evaluation(make_pod_info()) is kept
+    assert classes.statistics().class_count == 0
+
+
+def test_what_plugins_keep_of_a_class_is_noticed_as_it_grows() -> None:
+    class Growing(Filtering):
+        filter_scope = Scope.CLUSTER
+        size_bytes = 0
+
+        def state_size_bytes(self, state: State) -> int:
+            return self.size_bytes
+
+    plugin = named("F", Growing)()
+    cache = make_cache([make_node_info()])
+    classes = ClassCache(make_profile({"filter": [plugin]}), cache.cluster, max_bytes=10**6)
+    classes.evaluation(make_pod_info())
+    assert classes.statistics().class_count == 1
+    plugin.size_bytes = 10**7
+    for _ in range(64):
+        classes.evaluation(make_pod_info())
     assert classes.statistics().class_count == 0
