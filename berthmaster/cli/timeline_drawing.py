@@ -25,7 +25,7 @@ _BLOCKS: Final = " ▏▎▍▌▋▊▉█"
 _ASCII_BLOCK: Final = "#"
 
 WAITED_FOR: Final = {
-    Step.QUEUED: "waiting in front of the queue",
+    Step.QUEUED: "the scheduler hears of it",
     Step.DECIDED: "waiting for a Node",
     Step.BOUND: "binding",
     Step.KUBELET_SEEN: "kubelet hears of it",
@@ -138,7 +138,7 @@ def _add_rows(
         is_longest = segment.seconds == longest and len(segments) > 1 and longest > 0
         cells: list[RenderableType] = [
             f"+{format_seconds(begin)}",
-            waited_for(segment),
+            waited_for(segment, timeline.scheduling_attempt),
             bar(begin, segment.seconds, total, layout),
             Text(_took(segment), style="bold" if is_longest else ""),
         ]
@@ -152,9 +152,14 @@ def _add_rows(
         begin += max(segment.seconds, 0.0)
 
 
-def waited_for(segment: SegmentView) -> str:
-    """Name what a Pod waited for in a segment, from what lies between its two steps."""
+def waited_for(segment: SegmentView, attempt: int | None = None) -> str:
+    """Name what a Pod waited for in a segment, from what lies between its two steps.
+
+    `attempt` is the number of the scheduling attempt that succeeded, None if nobody told it.
+    """
     begin, end = Step(segment.begin), Step(segment.end)
+    if end is Step.QUEUED and attempt is not None and attempt > 1:
+        return f"earlier attempts: {attempt - 1}"
     return _WIDER.get((begin, end)) or WAITED_FOR.get(end, "")
 
 

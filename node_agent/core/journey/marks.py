@@ -25,8 +25,9 @@ exact: a second is lost to rounding, two are granted for the kubelet's write and
 class Step(StrEnum):
     """What happens to a Pod, in order; names appear in metrics and JSON.
 
-    `QUEUED` is when it began to wait for the attempt that gave it a Node, so for a Pod that
-    had scheduling gates it comes after them. `VOLUMES_MOUNTED` is when everything that comes
+    `QUEUED` is when it began to wait for the attempt that gave it a Node: the scheduler had
+    heard of it, or the attempt before had failed. Waiting for scheduling gates comes after it;
+    nothing tells when the last gate went. `VOLUMES_MOUNTED` is when everything that comes
     before the sandbox is done. `INITIALIZED` is a step only of Pods with init containers.
     `FINISHED`: no container runs any more, and none will.
     """

@@ -85,6 +85,9 @@ def test_each_segment_says_what_was_waited_for() -> None:
         begin="images_pulled", end="containers_started", seconds=1, error_seconds=0
     )
     assert waited_for(narrow) == "containers start"
+    queued = SegmentView(begin="created", end="queued", seconds=1, error_seconds=0)
+    assert waited_for(queued, 1) == "the scheduler hears of it"
+    assert waited_for(queued, 3) == "earlier attempts: 2"
 
 
 def test_a_whole_way() -> None:
@@ -169,6 +172,6 @@ def test_every_width_is_used_and_none_exceeded(columns: int) -> None:
     assert ("±" in text.split("\n")[3]) is (columns >= 96)
     if columns >= 88:
         assert "-250 ms (rounded)" in text
-        assert "waiting in front of the queue" in text
+        assert "the scheduler hears of it" in text
         assert "containers_started" in text
         assert "…" not in text
