@@ -151,6 +151,12 @@ class ClassState:
         is_prioritized = any(claim.demand.is_prioritized for claim in self.demands)
         return is_prioritized or (bool(self.demands) and self._allocated_score > 0)
 
+    @property
+    def size_bytes(self) -> int:
+        """The memory of its arrays."""
+        reach = sum(mask.nbytes for mask in self._reach)
+        return self._verdicts.nbytes + self._scores.nbytes + reach
+
     def verdicts(self, nodes: NodeView) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
         """Give each Node's verdict, int8 `(K,)`; `failure` tells if something is wrong."""
         columns = nodes.columns

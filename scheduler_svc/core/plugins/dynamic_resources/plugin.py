@@ -204,6 +204,15 @@ class DynamicResources(
             fits &= state.reach(index, nodes)
         return fits
 
+    def is_concerned_by(self, state: ClassState, pod: PodInfo) -> bool:
+        """Never: devices are held by claims, which outlive a Pod's stay on a Node."""
+        del state, pod
+        return False
+
+    def state_size_bytes(self, state: ClassState) -> int:
+        """Give the memory of the verdicts and scores by Node."""
+        return state.size_bytes
+
     def rejections(self, state: ClassState, nodes: NodeView) -> Sequence[Rejection]:
         """Say what is missing; a claim that cannot be used only where nothing else is."""
         verdicts = state.verdicts(nodes)

@@ -381,3 +381,15 @@ def test_kept_evaluations_follow_what_is_reserved() -> None:
     assert feasible() == []
     here.plugin.unreserve(make_claiming_pod("q", "b"), "n1", here.cluster)
     assert feasible() == ["n1"]
+
+
+def test_pods_that_come_and_go_change_nothing_and_states_are_small() -> None:
+    status = {"allocation": allocation(result("x"), node="n1")}
+    here = stage(local("n1"), make_claim("c"), make_claim("d", status=status))
+    pod = make_claiming_pod("p", "c", "d")
+    state = here.plugin.pre_filter(pod, here.cluster).state
+    assert here.plugin.state_size_bytes(state) == 0
+    evaluation_of(prepare(here.profile, pod, here.cluster)).refresh(here.cluster.columns)
+    # A verdict, a score and one claim's mask.
+    assert here.plugin.state_size_bytes(state) == (1 + 8 + 1) * here.cluster.columns.capacity
+    assert not here.plugin.is_concerned_by(state, pod)
