@@ -85,6 +85,21 @@ def test_pods_are_of_one_class_if_their_rules_are_the_same() -> None:
     assert projected(app="web") != projected(app="db")
 
 
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (make_pod_info(labels=WEB), True),
+        (make_pod_info(labels=WEB, is_terminating=True), True),
+        (make_pod_info(labels={"app": "db"}), False),
+        (make_pod_info(labels=WEB, namespace="elsewhere"), False),
+    ],
+)
+def test_pods_that_may_count_concern_it(other: PodInfo, expected: bool) -> None:
+    plugin, cluster = PodTopologySpread(), make_cache(NODES).cluster
+    state = plugin.pre_filter(make_pod_info(labels=WEB, spread=[hard("x"), hard()]), cluster).state
+    assert plugin.is_concerned_by(state, other) is expected
+
+
 def test_what_is_kept_grows_with_the_nodes() -> None:
     plugin, pod = PodTopologySpread(), make_pod_info(labels=WEB, spread=[hard(), soft(), soft("x")])
 
