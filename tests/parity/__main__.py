@@ -12,13 +12,13 @@ import click
 from rich.console import Console
 
 from tests.parity.comparison import LEFT_OUT
-from tests.parity.fresh import CONFIGURATIONS, Peers, sequence
+from tests.parity.fresh import CONFIGURATIONS, Peers, kind_of, sequence
 from tests.parity.generator.families import FAMILIES, snapshot
 from tests.parity.oracle_program import OracleError, build
 
 FOUND: Final = Path(".state") / "parity"
 SEQUENCES: Final = ("mixed", "spread", "interpod", "contention", "everything", "resources")
-_SHOWN_DISAGREEMENTS: Final = 5
+_SHOWN_KINDS: Final = 10
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -76,6 +76,7 @@ class Run:
         self._seed = seed
         self._compared = Counter[str]()
         self._disagreements = 0
+        self._shown = set[tuple[str, str]]()
 
     def compare_family(self, config: str, family: str, count: int) -> None:
         """Compare some snapshots of a family under a configuration."""
@@ -106,10 +107,12 @@ class Run:
         self, peers: Peers, name: str, pod: str, items: list[dict[str, object]], difference: str
     ) -> None:
         self._disagreements += 1
-        if self._disagreements > _SHOWN_DISAGREEMENTS:
+        kind = (name.partition("-")[0], kind_of(difference))
+        if kind in self._shown or len(self._shown) == _SHOWN_KINDS:
             return
+        self._shown.add(kind)
         self._console.print(f"\n{name}: the answers about {pod} differ; shrinking the snapshot")
-        smallest = peers.shrunk(name, pod, items)
+        smallest = peers.shrunk(name, pod, items, difference)
         path = smallest.save(FOUND)
         self._console.print(smallest.difference[:4000] or difference, markup=False)
         kinds = Counter(str(item["kind"]) for item in smallest.items)

@@ -1,6 +1,7 @@
 """Fresh snapshots: made, asked about, compared, and shrunk where the answers differ."""
 
 import json
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -70,20 +71,22 @@ class Peers:
     def _ours(self, items: Items) -> dict[str, Answer]:
         return {answer["pod"]: answer for answer in self.explainer.answers(items)}
 
-    def differ(self, pod: str) -> Callable[[Items], bool]:
-        """Give a function that tells whether the answers about a Pod differ for a snapshot."""
+    def differ(self, pod: str, difference: str) -> Callable[[Items], bool]:
+        """Give a function that tells whether a snapshot shows the same kind of difference."""
+        kind = kind_of(difference)
 
         def shows(items: Items) -> bool:
             try:
-                return pod in self.compare(items)[1]
+                found = self.compare(items)[1].get(pod)
+                return found is not None and kind_of(found) == kind
             except (OracleError, ValueError, KeyError, TypeError):
                 return False  # no snapshot any more
 
         return shows
 
-    def shrunk(self, name: str, pod: str, items: Items) -> Disagreement:
-        """Find the smallest snapshot in which the answers about a Pod differ."""
-        smallest = shrink(items, self.differ(pod))
+    def shrunk(self, name: str, pod: str, items: Items, difference: str) -> Disagreement:
+        """Find the smallest snapshot in which the answers about a Pod differ in that way."""
+        smallest = shrink(items, self.differ(pod, difference))
         return Disagreement(name, pod, smallest, self.compare(smallest)[1][pod])
 
     def replay(self, path: Path) -> str:
@@ -121,6 +124,12 @@ def sequence(
             bound["spec"]["nodeName"] = answer["best"][0]
             bound["status"] = {"phase": "Running", "startTime": "2026-01-02T00:00:00Z"}
             placed.append(bound)
+
+
+def kind_of(difference: str) -> str:
+    """Give what differs (a field, or the Node by name), and how: a code, a score, a text."""
+    what = difference.partition(":")[0]
+    return re.sub(r"n\d+", "node", what) + str("'code'" in difference)
 
 
 def _text(error: Exception) -> str:

@@ -21,7 +21,7 @@ def _leave_out_objects(items: Items, shows: Callable[[Items], bool]) -> Items:
         start = 0
         while start < len(items):
             rest = _consistent(items[:start] + items[start + size :])
-            if len(rest) < len(items) and shows(rest):
+            if 0 < len(rest) < len(items) and shows(rest):
                 items = rest
             else:
                 start += size
@@ -30,8 +30,10 @@ def _leave_out_objects(items: Items, shows: Callable[[Items], bool]) -> Items:
 
 
 def _consistent(items: Items) -> Items:
-    """Leave out Pods on Nodes that are not there any more."""
+    """Leave out Pods on Nodes that are not there any more; nothing is left without Nodes."""
     nodes = {item["metadata"]["name"] for item in items if item["kind"] == "Node"}
+    if not nodes:
+        return []
     return [
         item
         for item in items

@@ -3,6 +3,10 @@
 import random
 from typing import Final
 
+from tests.parity.generator.corner_devices import corner_devices
+from tests.parity.generator.corner_pods import corner_pods
+from tests.parity.generator.corner_storage import add_to_csi_nodes, corner_storage
+from tests.parity.generator.device_claims import add_devices
 from tests.parity.generator.devices import devices
 from tests.parity.generator.manifests import (
     APPS,
@@ -38,15 +42,22 @@ FAMILIES: Final = (
     "nominated",
     "contention",
     "dra",
+    "devices",
     "mixed",
     "everything",
+    "corner-devices",
+    "corner-volumes",
+    "corner-pods",
 )
 PENDING_COUNT: Final = 6
 # The family's own plugin decides, not room.
-_ROOMY: Final = frozenset({"spread", "interpod", "ports", "nodeaffinity", "taints", "images"})
+_ROOMY: Final = frozenset(
+    {"spread", "interpod", "ports", "nodeaffinity", "taints", "images", "devices"}
+)
 _RICH: Final = frozenset({"resources", "preemption", "mixed", "nominated", "everything"})
 _SEVERAL_NAMESPACES: Final = frozenset({"interpod", "spread", "mixed", "contention"})
 _DENSE: Final = frozenset({"preemption", "nominated", "contention"})
+_CORNERS: Final = ("corner-devices", "corner-volumes", "corner-pods")
 _MANY: Final = frozenset({"mixed", "everything"})
 
 
@@ -77,15 +88,34 @@ def _add_objects(
             target["spec"]["tolerations"] = tolerations(r)
     if family in {"images", *_MANY}:
         add_images(r, nodes)
-    if _happens(r, family, {"volumes": 1, "mixed": 0.5, "everything": 0.5}):
+    if _happens(r, family, {"volumes": 1, "corner-volumes": 1, "mixed": 0.5, "everything": 0.5}):
         made += storage(r, pods, nodes)
         add_exclusive_disks(r, pods)
-    if _happens(r, family, {"dra": 1, "everything": 0.5}):
+    if _happens(r, family, {"dra": 1, "corner-devices": 0.5, "everything": 0.5}):
         made += devices(r, pods, nodes)
-    if _happens(r, family, {**dict.fromkeys(_DENSE, 1), "everything": 0.7}):
+    if family == "devices":
+        made += add_devices(r, pods, nodes)
+    if _happens(
+        r, family, {**dict.fromkeys(_DENSE, 1), **dict.fromkeys(_CORNERS, 0.4), "everything": 0.7}
+    ):
         made += prioritize(r, pods)
     if _happens(r, family, {"nominated": 1, "contention": 0.3, "everything": 0.3}):
         nominate(r, pods, nodes)
+    return made + _add_corners(r, family, made, pods, nodes)
+
+
+def _add_corners(
+    r: Random, family: str, others: list[Manifest], pods: list[Manifest], nodes: list[Manifest]
+) -> list[Manifest]:
+    """Add what is rare; gives the objects beside Nodes and Pods."""
+    made: list[Manifest] = []
+    if family == "corner-devices":
+        made += corner_devices(r, pods, nodes)
+    if family == "corner-volumes":
+        add_to_csi_nodes(r, [other for other in others if other["kind"] == "CSINode"])
+        made += corner_storage(r, pods, nodes)
+    if family == "corner-pods":
+        made += corner_pods(r, pods, nodes)
     return made
 
 
@@ -109,7 +139,7 @@ def _pods(r: Random, family: str, nodes: list[Manifest], pending_count: int) -> 
 
 
 def _add_rules(r: Random, family: str, target: Manifest, nodes: list[Manifest]) -> None:
-    many = dict.fromkeys(_MANY, 0.4)
+    many = {**dict.fromkeys(_MANY, 0.4), "corner-pods": 0.3}
     if _happens(r, family, {**many, "nodeaffinity": 1, "spread": 0.3}):
         add_node_affinity(r, target, nodes)
     if _happens(r, family, {**dict.fromkeys(_MANY, 0.3), "ports": 1}):
