@@ -63,6 +63,7 @@ class BindingCycle(msgspec.Struct, gc=False):
     working: PreBindPlugin | None = None
     awaits_others: bool = False
     work_deadline_seconds: float | None = None
+    work_timeout_error: str = ""
     is_announced: bool = False
 
 
@@ -98,6 +99,7 @@ class BindingCycles:
             if isinstance(answer, PreBindWork):
                 cycle.working = plugin
                 cycle.work_deadline_seconds = now.monotonic_seconds + answer.timeout_seconds
+                cycle.work_timeout_error = answer.timeout_error
                 self._waiting[pod.uid] = cycle
                 work = RunPreBind(cycle.reference, plugin.name, cycle.node_name, answer.payload)
                 return [*_announce(cycle), work]
@@ -246,7 +248,8 @@ class BindingCycles:
                 return self._reject(cycle, text, plugin, now)
         deadline = cycle.work_deadline_seconds
         if cycle.working and deadline is not None and deadline <= now.monotonic_seconds:
-            text = f'running PreBind plugin "{cycle.working.name}": no outcome after {waited:g}s'
+            error = cycle.work_timeout_error or f"no outcome after {waited:g}s"
+            text = f'running PreBind plugin "{cycle.working.name}": {error}'
             return self._undo(cycle, text, now)
         return []
 

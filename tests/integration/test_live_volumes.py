@@ -274,7 +274,8 @@ def test_what_takes_too_long_is_tried_again(plane: ControlPlane, tmp_path: Path)
     )
     with scheduler(plane, tmp_path, "--config", str(config)):
         create_pod(plane, "p", "data")
-        wait_told(plane, "p", "SchedulerError", 'running PreBind plugin "VolumeBinding"')
+        text = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
+        wait_told(plane, "p", "SchedulerError", text)
         assert node_of(plane, "p") == ""
         provision(plane, "data")
         wait_bound(plane, "p")

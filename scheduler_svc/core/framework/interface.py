@@ -280,10 +280,14 @@ class PreBindPlugin(Plugin, ABC):
 
 
 class PreBindWork(msgspec.Struct, frozen=True):
-    """Work for the shell, opaque to the core, and how long it may take."""
+    """Work for the shell, opaque to the core, and how long it may take.
+
+    `timeout_error` is what is said if it takes longer; "" for a text of the framework's.
+    """
 
     payload: Any
     timeout_seconds: float
+    timeout_error: str = ""
 
 
 class BindPlugin(Plugin, ABC):

@@ -57,6 +57,7 @@ from scheduler_svc.core.volumes.pod_volumes import REASONS, PodVolumes
 from scheduler_svc.core.volumes.reservation import Reservation
 
 DEFAULT_BIND_TIMEOUT_SECONDS: Final = 600
+TIMEOUT_ERROR: Final = "binding volumes: context deadline exceeded"
 # Hints are asked at once, and Reserve follows soon, so that the last few are enough.
 _REMEMBERED: Final = 64
 
@@ -185,7 +186,7 @@ class VolumeBinding(
         reservation = self._reservations.get(pod.uid)
         if reservation is None:
             return SKIP
-        return PreBindWork(reservation.writes(), self._bind_timeout_seconds)
+        return PreBindWork(reservation.writes(), self._bind_timeout_seconds, TIMEOUT_ERROR)
 
     def pre_bind_progress(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         """Wait for the claims to be bound; an error where that will not come about."""

@@ -285,6 +285,13 @@ def test_work_may_take_too_long() -> None:
     assert scheduler.handle(PreBindFinished("uid-a", "W1"), at(36)) == []
 
 
+def test_the_plugin_may_say_what_took_too_long() -> None:
+    scheduler = stage(working([], PreBindWork("claim", 30, "context deadline exceeded")))
+    decide(scheduler, make_pod_info(), 5)
+    effects = scheduler.expire(at(35))
+    assert_error(effects, 'running PreBind plugin "W1": context deadline exceeded')
+
+
 @pytest.mark.parametrize("code", [Code.ERROR, Code.UNSCHEDULABLE])
 def test_pre_bind_may_refuse_at_once(code: Code) -> None:
     calls: list[str] = []

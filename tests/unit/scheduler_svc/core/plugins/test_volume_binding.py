@@ -158,6 +158,7 @@ def reserved(plugin: VolumeBinding, cluster: Cluster, node: str = "a") -> Volume
     work = plugin.pre_bind(POD, node, cluster)
     assert isinstance(work, PreBindWork)
     assert work.timeout_seconds == 600
+    assert work.timeout_error == "binding volumes: context deadline exceeded"
     writes: VolumeWrites = work.payload
     return writes
 
