@@ -4,7 +4,6 @@ import asyncio
 from typing import Any, NoReturn
 
 import click
-import uvloop
 
 from berthmaster import __version__
 from berthmaster.cli.agent_flags import OPTIONS
@@ -44,7 +43,8 @@ def command(**flags: Any) -> None:
         options = _read_options(flags)
         options.check()
         configure_logging(verbosity=options.verbosity, format_=options.log_format)
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        # asyncio's own loop: at an agent's pace uvloop saves no CPU, and it takes 1.5 MiB.
+        with asyncio.Runner() as runner:
             code = runner.run(run_agent(options))
     except (UsageError, KubeConfigError, CertificateError) as error:
         _fail(error, ExitCode.BAD_USAGE)

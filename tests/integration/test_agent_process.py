@@ -277,7 +277,7 @@ def test_what_cannot_be_started_is_told_in_one_line(
 def test_nothing_of_the_scheduler_is_imported() -> None:
     code = (
         "import sys, berthmaster.cli.agent as agent\n"
-        "heavy = ('numpy', 'scheduler_svc', 'kubernetes_asyncio', 'rich')\n"
+        "heavy = ('numpy', 'scheduler_svc', 'kubernetes_asyncio', 'cryptography', 'rich')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run(
