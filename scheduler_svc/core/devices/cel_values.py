@@ -20,6 +20,10 @@ from scheduler_svc.core.quantity import NANO_PER_UNIT, parse_quantity
 _QUANTITY: Final = "\x01q"
 _VERSION: Final = "\x01v"
 NO_OVERLOAD: Final = "no such overload"
+# kube-scheduler's words.
+_NO_QUANTITY: Final = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 
 # The pattern of semver.org, as far as its digits and letters go.
 _NUMBER: Final = "0|[1-9][0-9]*"
@@ -42,9 +46,17 @@ def version_value(text: str) -> str:
     """Give the CEL value of a semantic version. Raises `InputError` for what is none."""
     match = _SEMVER.fullmatch(text)
     if match is None:
+        if text.count(".") < 2:
+            # kube-scheduler's words.
+            raise InputError("No Major.Minor.Patch elements found")
         raise InputError(f"{text!r} is no semantic version: write major.minor.patch")
     pre_release = f"-{match[4]}" if match[4] else ""
     return f"{_VERSION}{match[1]}.{match[2]}.{match[3]}{pre_release}"
+
+
+def is_version(value: object) -> bool:
+    """Whether a CEL value is a version."""
+    return isinstance(value, str) and value.startswith(_VERSION)
 
 
 def _normalized(text: str) -> str:
@@ -77,6 +89,13 @@ def _version(value: str) -> _Version:
         if part
     )
     return (major, minor, patch), not parts, parts
+
+
+def _quantity(text: str) -> str:
+    try:
+        return quantity_value(text)
+    except InputError as error:
+        raise InputError(_NO_QUANTITY) from error
 
 
 def compare(left: str, right: str) -> int:
@@ -131,6 +150,10 @@ def _extreme(choose: Callable[[list[Any]], Any], name: str) -> Callable[[list[An
     return extreme
 
 
+def _distinct(values: list[Any]) -> list[Any]:
+    return [value for index, value in enumerate(values) if value not in values[:index]]
+
+
 def _find(text: str, pattern: str) -> str:
     match = re.search(pattern, text)
     return match[0] if match else ""
@@ -154,30 +177,38 @@ def _intersects(left: list[Any], right: list[Any]) -> bool:
 
 
 # (function, whether it is called as value.function(…), types of parameters, of the result,
-# implementation); types by their CEL names.
+# implementation); types by their CEL names, `quantity` and `version` being ours.
 Function = tuple[str, bool, tuple[str, ...], str, Callable[..., Any]]
 
+
+def _comparisons(kind: str) -> tuple[Function, ...]:
+    return (
+        ("compareTo", True, (kind, kind), "int", compare),
+        ("isGreaterThan", True, (kind, kind), "bool", lambda a, b: compare(a, b) > 0),
+        ("isLessThan", True, (kind, kind), "bool", lambda a, b: compare(a, b) < 0),
+    )
+
+
 FUNCTIONS: Final[tuple[Function, ...]] = (
-    ("quantity", False, ("string",), "string", quantity_value),
+    ("quantity", False, ("string",), "quantity", _quantity),
     ("isQuantity", False, ("string",), "bool", _is_valid(quantity_value)),
-    ("sign", False, ("string",), "int", lambda q: (_nano(q) > 0) - (_nano(q) < 0)),
-    ("isInteger", True, ("string",), "bool", lambda q: _nano(q) % NANO_PER_UNIT == 0),
-    ("asInteger", True, ("string",), "int", _as_integer),
-    ("asApproximateFloat", True, ("string",), "double", lambda q: _nano(q) / NANO_PER_UNIT),
-    ("add", True, ("string", "string"), "string", _added(1)),
-    ("add", True, ("string", "int"), "string", _added(1)),
-    ("sub", True, ("string", "string"), "string", _added(-1)),
-    ("sub", True, ("string", "int"), "string", _added(-1)),
-    ("semver", False, ("string",), "string", _semver),
-    ("semver", False, ("string", "bool"), "string", _semver),
+    ("sign", False, ("quantity",), "int", lambda q: (_nano(q) > 0) - (_nano(q) < 0)),
+    ("isInteger", True, ("quantity",), "bool", lambda q: _nano(q) % NANO_PER_UNIT == 0),
+    ("asInteger", True, ("quantity",), "int", _as_integer),
+    ("asApproximateFloat", True, ("quantity",), "double", lambda q: _nano(q) / NANO_PER_UNIT),
+    ("add", True, ("quantity", "quantity"), "quantity", _added(1)),
+    ("add", True, ("quantity", "int"), "quantity", _added(1)),
+    ("sub", True, ("quantity", "quantity"), "quantity", _added(-1)),
+    ("sub", True, ("quantity", "int"), "quantity", _added(-1)),
+    ("semver", False, ("string",), "version", _semver),
+    ("semver", False, ("string", "bool"), "version", _semver),
     ("isSemver", False, ("string",), "bool", _is_valid(_semver)),
     ("isSemver", False, ("string", "bool"), "bool", _is_valid(_semver)),
-    ("major", True, ("string",), "int", lambda v: _version(v)[0][0]),
-    ("minor", True, ("string",), "int", lambda v: _version(v)[0][1]),
-    ("patch", True, ("string",), "int", lambda v: _version(v)[0][2]),
-    ("compareTo", True, ("string", "string"), "int", compare),
-    ("isGreaterThan", True, ("string", "string"), "bool", lambda a, b: compare(a, b) > 0),
-    ("isLessThan", True, ("string", "string"), "bool", lambda a, b: compare(a, b) < 0),
+    ("major", True, ("version",), "int", lambda v: _version(v)[0][0]),
+    ("minor", True, ("version",), "int", lambda v: _version(v)[0][1]),
+    ("patch", True, ("version",), "int", lambda v: _version(v)[0][2]),
+    *_comparisons("quantity"),
+    *_comparisons("version"),
     ("find", True, ("string", "string"), "string", _find),
     ("findAll", True, ("string", "string"), "list", _find_all),
     ("findAll", True, ("string", "string", "int"), "list", _find_all),
@@ -185,6 +216,9 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     ("sum", True, ("list",), "dyn", _sum),
     ("min", True, ("list",), "dyn", _extreme(min, "min")),
     ("max", True, ("list",), "dyn", _extreme(max, "max")),
+    ("sort", True, ("list",), "list", sorted),
+    ("distinct", True, ("list",), "list", _distinct),
+    ("lists.range", False, ("int",), "list", lambda count: list(range(count))),
     ("sets.contains", False, ("list", "list"), "bool", _contains_all),
     ("sets.equivalent", False, ("list", "list"), "bool", _equivalent),
     ("sets.intersects", False, ("list", "list"), "bool", _intersects),

@@ -15,19 +15,20 @@ from typing import Any, Final
 
 import msgspec
 from cel_expr_python import cel
-from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
+from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
 
 from scheduler_svc.core.device_objects import Device, DeviceAttribute
 from scheduler_svc.core.devices.cel_values import (
     FUNCTIONS,
     NO_OVERLOAD,
+    is_version,
     quantity_value,
     version_value,
 )
 from scheduler_svc.core.errors import InputError
 
 _MAX_PROGRAMS: Final = 1024
-_TYPES: Final = {
+_COMMON_TYPES: Final = {
     "bool": cel.Type.BOOL,
     "double": cel.Type.DOUBLE,
     "dyn": cel.Type.DYN,
@@ -35,7 +36,19 @@ _TYPES: Final = {
     "list": cel.Type.LIST,
     "string": cel.Type.STRING,
 }
+_CHECKED_TYPES: Final = {
+    **_COMMON_TYPES,
+    "quantity": cel.Type.AbstractType("kubernetes.Quantity"),
+    "version": cel.Type.AbstractType("kubernetes.Semver"),
+}
+# To the interpreter both are texts (`cel_values`).
+_RUN_TYPES: Final = {**_COMMON_TYPES, "quantity": cel.Type.STRING, "version": cel.Type.STRING}
 _CODE: Final = re.compile(r"^[A-Z_]+: ")
+_UNKNOWN_FIELD: Final = re.compile(r"undeclared reference to 'device\.(\w+)' \(in container ''\)")
+_NO_MATCH: Final = re.compile(r"found no matching overload for '(\w+)' applied to '\((.*)\)'")
+_BAD_INDEX: Final = re.compile(r"Index error: index=(-?\d+) ")
+_HAS_FIELD: Final = re.compile(r"\bhas\s*\(\s*device\s*\.\s*\w+\s*\)")
+_BARE_DEVICE: Final = "undeclared reference to 'device' "
 _MISSING_KEY: Final = re.compile(r'^Key not found in map : "?(.*?)"?$')
 
 
@@ -104,7 +117,7 @@ class Selectors:
     """Compiles expressions and asks them, remembering programs and answers."""
 
     def __init__(self) -> None:
-        self._environment: cel.Env | None = None
+        self._compiler: _Compiler | None = None
         self._programs: OrderedDict[str, cel.Expression | SelectorFailure] = OrderedDict()
         self._traits: weakref.WeakValueDictionary[bytes, DeviceTraits] = (
             weakref.WeakValueDictionary()
@@ -140,41 +153,107 @@ class Selectors:
         if program is not None:
             self._programs.move_to_end(expression)
             return program
-        if self._environment is None:
-            self._environment = _environment()
-        try:
-            program = self._environment.compile(expression)
-        except RuntimeError as error:
-            text = re.sub(r" \[[A-Z_]+\]$", "", _CODE.sub("", str(error)))
-            program = SelectorFailure("compile", f"compilation failed: {text}")
-        self._programs[expression] = program
+        if self._compiler is None:
+            self._compiler = _Compiler()
+        program = self._programs[expression] = self._compiler.compile(expression)
         if len(self._programs) > _MAX_PROGRAMS:
             self._programs.popitem(last=False)
         return program
 
 
-def _environment() -> cel.Env:
-    overloads: dict[str, list[cel.Overload]] = {}
+class _Compiler:
+    """Compiles twice: with the types of a device, for what is wrong, and without, to be run."""
+
+    def __init__(self) -> None:
+        text, attribute = cel.Type.STRING, cel.Type("google.protobuf.Any")
+        quantity = _CHECKED_TYPES["quantity"]
+        checked = {
+            "device.driver": text,
+            "device.allowMultipleAllocations": cel.Type.BOOL,
+            "device.attributes": cel.Type.Map(text, cel.Type.Map(text, attribute)),
+            "device.capacity": cel.Type.Map(text, cel.Type.Map(text, quantity)),
+        }
+        self._check = _environment(checked, _CHECKED_TYPES).compile
+        self._compile = _environment(
+            {"device": cel.Type.Map(text, cel.Type.DYN)}, _RUN_TYPES
+        ).compile
+
+    def compile(self, expression: str) -> cel.Expression | SelectorFailure:
+        """Give the program, or what is wrong with the expression."""
+        fault = self._fault(expression)
+        if fault:
+            return SelectorFailure("compile", fault)
+        try:
+            return self._compile(expression)
+        except RuntimeError as error:
+            text = _compile_text(str(error), expression)
+            return SelectorFailure("compile", f"compilation failed: {text}")
+
+    def _fault(self, expression: str) -> str:
+        """Give what the types say against it; nothing where the device is used as a whole."""
+        try:
+            kind = self._check(expression).return_type().name()
+        except RuntimeError as error:
+            text = _compile_text(str(error), expression)
+            return "" if _BARE_DEVICE in text else f"compilation failed: {text}"
+        # An attribute's type is not known.
+        if kind in ("BOOL", "ERROR") or _HAS_FIELD.search(expression):
+            return ""
+        return f"must evaluate to bool or the unknown type, not {_type_name(kind)}"
+
+
+def _environment(variables: dict[str, cel.Type], types: dict[str, cel.Type]) -> cel.Env:
+    overloads: dict[str, dict[tuple[str, ...], cel.Overload]] = {}
     for name, is_member, parameters, result, implementation in FUNCTIONS:
-        overloads.setdefault(name, []).append(
-            cel.Overload(
-                "_".join((name.replace(".", "_"), *parameters)),
-                return_type=_TYPES[result],
-                parameters=[_TYPES[parameter] for parameter in parameters],
-                is_member=is_member,
-                impl=implementation,
-            )
+        kinds = tuple(types[parameter].name() for parameter in parameters)
+        overloads.setdefault(name, {})[kinds] = cel.Overload(
+            "_".join((name.replace(".", "_"), *parameters)),
+            return_type=types[result],
+            parameters=[types[parameter] for parameter in parameters],
+            is_member=is_member,
+            impl=implementation,
         )
     return cel.NewEnv(
-        variables={"device": cel.Type.Map(cel.Type.STRING, cel.Type.DYN)},
+        variables=variables,
         extensions=[
             ext_bindings.ExtBindings(),
             ext_strings.ExtStrings(),
             ext_optional.ExtOptional(),
-            ext_math.ExtMath(),
         ],
-        functions=[cel.FunctionDecl(name, found) for name, found in overloads.items()],
+        functions=[
+            cel.FunctionDecl(name, list(found.values())) for name, found in overloads.items()
+        ],
     )
+
+
+def _compile_text(text: str, expression: str) -> str:
+    """Give the interpreter's text in cel-go's words."""
+    text = re.sub(r" \[[A-Z_]+\]$", "", _CODE.sub("", text))
+    text = _UNKNOWN_FIELD.sub(r"undefined field '\1'", text)
+    return _NO_MATCH.sub(lambda match: _as_called(match, expression), text)
+
+
+def _as_called(match: re.Match[str], expression: str) -> str:
+    """Write the arguments of a member function after what it is called on."""
+    name, arguments = match[1], match[2]
+    if not re.search(rf"\.\s*{re.escape(name)}\s*\(", expression):
+        return match[0]
+    depth, end = 0, len(arguments)
+    for index, letter in enumerate(arguments):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            end = index
+            break
+    target, rest = arguments[:end], arguments[end + 2 :]
+    return f"found no matching overload for '{name}' applied to '{target}.({rest})'"
+
+
+def _type_name(kind: str) -> str:
+    """Give a type's name as cel-go writes it: map(string, int)."""
+    if kind.startswith("kubernetes."):
+        return kind
+    name = kind.lower().replace("<", "(").replace(">", ")")
+    return name.replace("error", "google.protobuf.Any").replace("null", "null_type")
 
 
 def _evaluate(program: cel.Expression, variables: dict[str, Any]) -> Answer:
@@ -190,11 +269,11 @@ def _evaluate(program: cel.Expression, variables: dict[str, Any]) -> Answer:
         if kind == "BOOL":
             return bool(value.value())
         if kind != "ERROR":
-            return SelectorFailure("runtime", _no_bool(kind.lower()))
+            return SelectorFailure("runtime", _no_bool(kind.lower(), value.value()))
         text = _CODE.sub("", str(value.value()))
         missing = _MISSING_KEY.match(text)
         if missing is None:
-            return SelectorFailure("runtime", _KNOWN_TEXTS.get(text.split(" found :")[0], text))
+            return SelectorFailure("runtime", _run_text(text))
         if missing[1] in added:
             return SelectorFailure("runtime", f"no such key: {missing[1]}")
         added.add(missing[1])
@@ -206,12 +285,21 @@ def _evaluate(program: cel.Expression, variables: dict[str, Any]) -> Answer:
         }
 
 
-_KNOWN_TEXTS: Final = {
-    "No matching overloads": NO_OVERLOAD,
-    "divide by zero": "division by zero",
-}
+def _run_text(text: str) -> str:
+    """Give the interpreter's text in cel-go's words, for what is common."""
+    if text.startswith("No matching overloads found"):
+        return NO_OVERLOAD
+    index = _BAD_INDEX.match(text)
+    if index is not None:
+        return f"index out of bounds: {index[1]}"
+    return "division by zero" if text == "divide by zero" else text
 
 
-def _no_bool(kind: str) -> str:
+def _no_bool(kind: str, value: object) -> str:
+    if is_version(value):
+        kind, reason = "kubernetes.Semver", "type conversion error from 'Semver' to 'bool'"
+        return f"CEL result of type {kind} could not be converted to bool: {reason}"
     reason = f"unsupported native conversion from {kind} to 'bool'"
+    if kind == "int":
+        reason = "unsupported type conversion from 'int' to bool"
     return f"CEL result of type {kind} could not be converted to bool: {reason}"

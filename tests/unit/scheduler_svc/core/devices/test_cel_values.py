@@ -7,6 +7,10 @@ from scheduler_svc.core.devices.cel_values import compare, quantity_value, versi
 from scheduler_svc.core.devices.selectors import SelectorFailure, Selectors
 from scheduler_svc.core.errors import InputError
 
+NO_QUANTITY = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+
 
 def ask(expression: str) -> object:
     selectors = Selectors()
@@ -43,6 +47,8 @@ def ask(expression: str) -> object:
         '"abc 123".find("[0-9]*$") == "123" && "x".find("y") == ""',
         '"12 34".findAll("[0-9]+") == ["12", "34"] && "12 34".findAll("[0-9]+", 1) == ["12"]',
         "[1, 2].isSorted() && ![2, 1].isSorted()",
+        "[2, 1, 2].sort() == [1, 2, 2] && [2, 1, 2].distinct() == [2, 1]",
+        "lists.range(3) == [0, 1, 2]",
         "[1, 3].sum() == 4 && [3, 1].min() == 1 && [3, 1].max() == 3",
         "sets.contains([1, 2], [1]) && !sets.contains([1], [1, 2])",
         "sets.equivalent([1, 1, 2], [2, 1]) && !sets.equivalent([1], [1, 2])",
@@ -57,9 +63,13 @@ def test_what_kubernetes_says_is_true(expression: str) -> None:
     ("expression", "text"),
     [
         ('quantity("50m").asInteger() == 1', "cannot convert value to integer"),
-        ('quantity("1").isGreaterThan(semver("1.0.0"))', "no such overload"),
-        ('semver("1.0.0").isGreaterThan(quantity("1"))', "no such overload"),
+        ('dyn("x").isGreaterThan(semver("1.0.0"))', "no such overload"),
+        ('semver("1.0.0").isGreaterThan(dyn("x"))', "no such overload"),
         ("[].min() == 1", "min called on empty list"),
+        (
+            'quantity("x") == quantity("1")',
+            NO_QUANTITY,
+        ),
     ],
 )
 def test_what_has_no_meaning_is_said_to_have_none(expression: str, text: str) -> None:
@@ -73,5 +83,7 @@ def test_an_empty_list_has_a_sum() -> None:
 def test_values_are_read_or_refused() -> None:
     assert compare(quantity_value("1"), quantity_value("1000m")) == 0
     assert compare(version_value("1.0.0"), version_value("2.0.0")) == -1
-    with pytest.raises(InputError, match=r"'1\.0' is no semantic version"):
+    with pytest.raises(InputError, match=r"'1\.0\.x' is no semantic version"):
+        version_value("1.0.x")
+    with pytest.raises(InputError, match=r"No Major\.Minor\.Patch elements found"):
         version_value("1.0")

@@ -15,6 +15,11 @@ ATTRIBUTES = {
     "version": {"version": "1.2.3"},
     "other.example/id": {"string": "x"},
 }
+STARTS_WITH = (
+    "found no matching overload for 'startsWith' applied to "
+    "'map(string, map(string, any)).(string)'"
+)
+SEMVER = "kubernetes.Semver"
 NO_BOOL = "CEL result of type string could not be converted to bool: "
 
 
@@ -58,6 +63,15 @@ def test_a_device_is_seen_as_it_is(expression: str, answer: bool) -> None:
         ('device.attributes["nowhere.example"].nothing == 1', "no such key: nothing"),
         ('1 / device.attributes["gpu.example"].numa == 1 / 0', "division by zero"),
         ('device.attributes["gpu.example"].numa < "x"', "no such overload"),
+        ("[1][5] == 1", "index out of bounds: 5"),
+        (
+            'device.attributes["gpu.example"].numa',
+            f"{NO_BOOL.replace('string', 'int')}unsupported type conversion from 'int' to bool",
+        ),
+        (
+            'device.attributes["gpu.example"].version',
+            f"{NO_BOOL.replace('string', SEMVER)}type conversion error from 'Semver' to 'bool'",
+        ),
         (
             'device.attributes["gpu.example"].model',
             f"{NO_BOOL}unsupported native conversion from string to 'bool'",
@@ -68,7 +82,77 @@ def test_what_goes_wrong_is_worded_as_kube_scheduler_does(expression: str, text:
     assert ask(expression) == ("runtime", text)
 
 
-def test_what_cannot_be_compiled_says_where() -> None:
+def at(expression: str, column: int, text: str) -> str:
+    """Give how an error in an expression is told."""
+    return (
+        f"compilation failed: ERROR: <input>:1:{column}: {text}\n"
+        f" | {expression}\n"
+        f" | {'.' * (column - 1)}^"
+    )
+
+
+CAPACITY = 'device.capacity["gpu.example"].memory'
+MODEL = 'device.attributes["gpu.example"].model'
+NO_MATCH = "found no matching overload for"
+
+
+@pytest.mark.parametrize(
+    ("expression", "column", "text"),
+    [
+        ("device.nothing", 7, "undefined field 'nothing'"),
+        ("1 == 1 ? true : device.no", 23, "undefined field 'no'"),
+        ("foo == 1", 1, "undeclared reference to 'foo' (in container '')"),
+        ("device.driver == 1", 15, f"{NO_MATCH} '_==_' applied to '(string, int)'"),
+        ("!device.driver", 1, f"{NO_MATCH} '!_' applied to '(string)'"),
+        (
+            "device.attributes == 1",
+            19,
+            f"{NO_MATCH} '_==_' applied to '(map(string, map(string, any)), int)'",
+        ),
+        (
+            f'{CAPACITY} == "1"',
+            39,
+            f"{NO_MATCH} '_==_' applied to '(kubernetes.Quantity, string)'",
+        ),
+        (f"{MODEL}.startsWith(1)", 50, f"{NO_MATCH} 'startsWith' applied to 'any.(int)'"),
+        ("sign(1) == 1", 5, f"{NO_MATCH} 'sign' applied to '(int)'"),
+        ("device.driver.lowerAscii() == 1", 28, f"{NO_MATCH} '_==_' applied to '(string, int)'"),
+        ('device.attributes.startsWith("x") == true', 29, STARTS_WITH),
+        (
+            "device.allowMultipleAllocations.size() == 1",
+            37,
+            f"{NO_MATCH} 'size' applied to 'bool.()'",
+        ),
+    ],
+)
+def test_what_cannot_be_compiled_says_where(expression: str, column: int, text: str) -> None:
+    assert ask(expression) == ("compile", at(expression, column, text))
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind"),
+    [
+        ("device.driver", "string"),
+        ("1", "int"),
+        ("null", "null_type"),
+        (CAPACITY, "kubernetes.Quantity"),
+        ('device.attributes["gpu.example"]', "map(string, google.protobuf.Any)"),
+    ],
+)
+def test_an_expression_that_cannot_be_true(expression: str, kind: str) -> None:
+    text = f"must evaluate to bool or the unknown type, not {kind}"
+    assert ask(expression) == ("compile", text)
+
+
+def test_a_device_may_be_used_as_a_whole() -> None:
+    assert ask('cel.bind(d, device, d.driver == "gpu.example")') is True
+    assert ask("has(device.driver)") is True
+    answer = ask("device + 1 == 2")
+    assert isinstance(answer, tuple)
+    assert answer[0] == "compile"
+
+
+def test_what_is_no_expression() -> None:
     answer = ask("device.driver ==")
     assert isinstance(answer, tuple)
     assert answer[0] == "compile"
@@ -79,7 +163,10 @@ def test_what_cannot_be_compiled_says_where() -> None:
     ("attribute", "text"),
     [
         ({}, "attribute odd: unsupported attribute value"),
-        ({"version": "1"}, "attribute odd: parse semantic version: '1' is no semantic version"),
+        (
+            {"version": "1"},
+            "attribute odd: parse semantic version: No Major.Minor.Patch elements found",
+        ),
     ],
 )
 def test_a_device_with_an_attribute_of_no_meaning_has_no_answers(
