@@ -72,6 +72,11 @@ class Cache:
         cached = self._pods.get(uid)
         return None if cached is None else cached.pod
 
+    def assumed_node_name(self, uid: str) -> str:
+        """Give the Node that a Pod is only assumed to be on, "" for any other Pod."""
+        cached = self._pods.get(uid)
+        return self.columns.names[cached.row] if cached is not None and cached.is_assumed else ""
+
     def set_node(self, info: NodeInfo) -> NodeInfo | None:
         """Take in a new or changed Node; gives what was known before."""
         return self.columns.set_node(info)
@@ -126,14 +131,20 @@ class Cache:
         return old
 
     def remove(self, uid: str) -> PodInfo | None:
-        """Take in that a Pod is gone; gives its last version, None if it was not on a Node."""
+        """Take in that a Pod is gone; gives its last version, None if it was not on a Node.
+
+        One that was only assumed to be on its Node is given with the Node's name, too.
+        """
         cached = self._pods.pop(uid, None)
         if cached is None:
             return None
         self.assumed_count -= cached.is_assumed
+        pod = cached.pod
+        if not pod.node_name:
+            pod = msgspec.structs.replace(pod, node_name=self.columns.names[cached.row])
         self._take_off(cached.pod, cached.row)
         self._release_if_unused(cached.row)
-        return cached.pod
+        return pod
 
     @contextmanager
     def speculation(self) -> Iterator["Speculation"]:

@@ -3,6 +3,8 @@
 Source: pkg/scheduler/eventhandlers.go, v1.36.3.
 """
 
+import msgspec
+
 from scheduler_svc.core.binding_cycle import BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
@@ -58,7 +60,12 @@ class PodEvents:
             self._nominations.end(pod, now, placed_on=pod.node_name)
         if pod.is_terminating:
             self._evictions.leave(pod.uid, now, is_gone=False)
+        assumed = self._cache.assumed_node_name(pod.uid)
         old = self._cache.upsert(pod)
+        if assumed and assumed != pod.node_name:
+            # Somebody else has bound it elsewhere: the room that was meant for it is free.
+            placed = msgspec.structs.replace(pod, node_name=assumed)
+            self._queue.move_on_event(ASSIGNED_POD_DELETE, placed, None, now)
         if old is None:
             self._queue.move_on_event(ASSIGNED_POD_ADD, None, pod, now)
             return

@@ -114,8 +114,12 @@ def test_an_assumed_pod_may_be_deleted() -> None:
     cache = make_cache([make_node_info("n")])
     pod = make_pod_info(requests={"cpu": 1})
     cache.assume(pod, cache.columns.rows["n"])
-    assert cache.remove(pod.uid) is pod
+    assert cache.assumed_node_name(pod.uid) == "n"
+    removed = cache.remove(pod.uid)
+    assert removed is not None
+    assert (removed.uid, removed.node_name) == (pod.uid, "n")
     assert cache.assumed_count == 0
+    assert cache.assumed_node_name(pod.uid) == ""
     assert milli_cpu(cache, "n") == 0
 
 

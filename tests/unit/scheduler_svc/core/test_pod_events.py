@@ -225,3 +225,46 @@ def test_a_pod_that_was_dropped_comes_back_with_its_next_change() -> None:
     assert scheduler.queue.place_of("uid-a") is None
     tell(scheduler, make_pod_info(is_terminating=True, version="2"))
     assert scheduler.queue.place_of("uid-a") is Place.ACTIVE
+
+
+def test_a_pod_that_is_deleted_while_it_is_being_bound_gives_up_its_room() -> None:
+    scheduler = stage()
+    assert bound_to(decide(scheduler, make_pod_info("big", requests={"cpu": 3}))) == "n1"
+    decide(scheduler, make_pod_info("b", requests={"cpu": 3}))
+    assert scheduler.queue.place_of("uid-b") is Place.UNSCHEDULABLE
+    scheduler.handle(PodDeleted("uid-big"), at(5))
+    assert bound_to(step(scheduler, 5)) == "n1"
+
+
+def test_a_pod_that_is_seen_elsewhere_than_assumed_gives_up_its_room() -> None:
+    scheduler = stage()
+    assert bound_to(decide(scheduler, make_pod_info("big", requests={"cpu": 3}))) == "n1"
+    decide(scheduler, make_pod_info("b", requests={"cpu": 3}))
+    tell(scheduler, make_pod_info("big", node="n2", requests={"cpu": 3}, version="2"), 5)
+    assert bound_to(step(scheduler, 5)) == "n1"
+
+
+def test_nominations_follow_the_status_of_pending_pods() -> None:
+    scheduler = stage()
+    tell(scheduler, make_pod_info(nominated="n1"))
+    assert scheduler.nominator.node_name_of("uid-a") == "n1"
+    tell(scheduler, make_pod_info(version="2"))
+    assert scheduler.nominator.node_name_of("uid-a") == ""
+
+
+@pytest.mark.parametrize("is_bound", [True, False])
+def test_a_pod_that_is_placed_or_gone_is_not_nominated(is_bound: bool) -> None:
+    scheduler = stage()
+    tell(scheduler, make_pod_info(nominated="n1"))
+    if is_bound:
+        tell(scheduler, make_pod_info(node="n1", version="2"))
+    else:
+        scheduler.handle(PodDeleted("uid-a"), at(1))
+    assert len(scheduler.nominator) == 0
+
+
+def test_what_is_said_of_an_assumed_pods_nomination_is_no_news() -> None:
+    scheduler = stage()
+    decide(scheduler, make_pod_info(nominated="n1"))
+    tell(scheduler, make_pod_info(nominated="n1", version="2"))
+    assert len(scheduler.nominator) == 0
