@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.columns import Int64Array, NodeColumns
-from scheduler_svc.core.labels import ABSENT, LabelColumn
+from scheduler_svc.core.labels import ABSENT, BoolArray, LabelColumn
 from scheduler_svc.core.pod_counts import Tally
 
 KindArray = npt.NDArray[np.unsignedinteger[Any]]
@@ -18,6 +18,9 @@ _FEW: Final = 32
 _SPARE_KINDS: Final = 64
 # Of all rows, how many times more numbers are few enough to look each up.
 _SPARSE: Final = 8
+
+_MAX_PATTERNS: Final = 4
+_FEW_DIFFERENT: Final = 8
 
 _Kind = tuple[int, ...]
 
@@ -43,6 +46,27 @@ class Trait(NamedTuple):
         return np.where(codes >= 0, self.tally.counts, ABSENT).astype(np.int64)
 
 
+class _Pattern:
+    """Some Nodes, a byte a row, not 0 where one is among them; and how many are of each kind."""
+
+    __slots__ = ("counts", "nodes")
+
+    def __init__(self, nodes: bytes, counts: list[int]) -> None:
+        self.nodes, self.counts = nodes, counts
+
+    def becomes(self, nodes: BoolArray, of_row: KindArray) -> bool:
+        """Turn into the pattern of `nodes` where few Nodes differ; whether it has."""
+        if len(nodes) != len(self.nodes):
+            return False
+        different = np.flatnonzero(np.frombuffer(self.nodes, dtype=np.bool_) != nodes)
+        if len(different) > _FEW_DIFFERENT:
+            return False
+        for row in different.tolist():
+            self.counts[of_row[row]] += 1 if nodes[row] else -1
+        self.nodes = nodes.tobytes()
+        return True
+
+
 class NodeKinds:
     """The kind of each row, `(N,)`, from 1 on, and each kind's levels, int64 `(traits, kinds + 1)`.
 
@@ -55,6 +79,7 @@ class NodeKinds:
     __slots__ = (
         "_columns",
         "_ids",
+        "_patterns",
         "_spec_position",
         "_tally_positions",
         "_traits",
@@ -66,6 +91,7 @@ class NodeKinds:
     def __init__(self, columns: NodeColumns, traits: Sequence[Trait]) -> None:
         self._columns, self._traits = columns, traits
         self._ids: dict[_Kind, int] | None = None
+        self._patterns: list[_Pattern] = []
         self._spec_position = -1
         self._tally_positions = [-1] * len(traits)
         self.of_row: KindArray = np.zeros(0, dtype=np.uint8)
@@ -75,7 +101,29 @@ class NodeKinds:
     @property
     def size_bytes(self) -> int:
         """The memory its arrays take."""
-        return self.of_row.nbytes + self.levels.nbytes
+        patterns = sum(len(pattern.nodes) for pattern in self._patterns)
+        return self.of_row.nbytes + self.levels.nbytes + patterns
+
+    def counts(self, nodes: BoolArray) -> list[int]:
+        """Give how many of some Nodes are of each kind, 0 for no kind; read-only.
+
+        `nodes` is bool over the first rows. The last few that were asked about are
+        remembered, and kept: Nodes become feasible, or not, by whole domains, or a few.
+        """
+        asked = nodes.tobytes()
+        for pattern in self._patterns:
+            if pattern.nodes == asked:
+                return pattern.counts
+        if self._patterns and self._patterns[-1].becomes(nodes, self.of_row):
+            return self._patterns[-1].counts
+        # Nodes that are left out are of kind 0.
+        of_them = self.of_row[: len(nodes)] * nodes.view(np.uint8)
+        counts: list[int] = np.bincount(of_them, minlength=self.levels.shape[1]).tolist()
+        counts[0] = 0
+        if len(self._patterns) == _MAX_PATTERNS:
+            del self._patterns[0]
+        self._patterns.append(_Pattern(asked, counts))
+        return counts
 
     def refresh(self) -> None:
         """Bring the kinds up to date with Nodes and Pods."""
@@ -119,6 +167,7 @@ class NodeKinds:
         self.levels = np.stack(known)
         self.of_row = (kinds + 1).astype(np.min_scalar_type(len(examples)))
         self._ids = None
+        self._patterns.clear()
         self.version += 1
 
     def _sort(self, rows: Sequence[int]) -> None:
@@ -131,14 +180,24 @@ class NodeKinds:
             kind = tuple([trait.level(row) for trait in self._traits])
             sorted_anew[row] = ids.setdefault(kind, len(ids) + 1)
         if len(ids) > known_count:
-            absent = (ABSENT,) * len(self._traits)
-            self.levels = np.array([absent, *ids], dtype=np.int64).T.copy()
-            smallest = np.min_scalar_type(len(ids))
-            if smallest.itemsize > self.of_row.itemsize:
-                self.of_row = self.of_row.astype(smallest)
-            self.version += 1
-        for row, kind_number in sorted_anew.items():
-            self.of_row[row] = kind_number
+            self._add_kinds(ids, len(ids) - known_count)
+        for row, number in sorted_anew.items():
+            former = int(self.of_row[row])
+            self.of_row[row] = number
+            for pattern in self._patterns:
+                if row < len(pattern.nodes) and pattern.nodes[row]:
+                    pattern.counts[former] -= 1
+                    pattern.counts[number] += 1
+
+    def _add_kinds(self, ids: dict[_Kind, int], added_count: int) -> None:
+        absent = (ABSENT,) * len(self._traits)
+        self.levels = np.array([absent, *ids], dtype=np.int64).T.copy()
+        smallest = np.min_scalar_type(len(ids))
+        if smallest.itemsize > self.of_row.itemsize:
+            self.of_row = self.of_row.astype(smallest)
+        for pattern in self._patterns:
+            pattern.counts.extend([0] * added_count)
+        self.version += 1
 
 
 def _listed(rows: RowArray | None) -> list[int] | None:

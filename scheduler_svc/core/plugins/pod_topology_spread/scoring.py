@@ -63,6 +63,7 @@ class SoftState:
     __slots__ = (
         "_constraints",
         "_copies_quirks",
+        "_counted",
         "_ignored",
         "_kinds",
         "_levels",
@@ -83,8 +84,9 @@ class SoftState:
         ]
         self._kinds = NodeKinds(cluster.columns, [c.trait for c in self._constraints])
         self._version = -1
-        # The kinds' levels where there are few, and the kinds that are worth nothing.
+        # Where there are few kinds, their levels, and those that are worth something.
         self._levels: list[list[int]] = []
+        self._counted: list[int] = []
         self._ignored: RowArray = np.zeros(1, dtype=np.intp)
 
     @property
@@ -99,31 +101,35 @@ class SoftState:
         kinds.refresh()
         if kinds.version != self._version:
             self._look_at_kinds()
-        of_row = kinds.of_row[nodes.rows]
-        # Nodes that are not feasible are of kind 0.
-        counts = np.bincount(of_row * feasible.view(np.uint8), minlength=kinds.levels.shape[1])
-        counts[self._ignored] = 0
         for constraint in self._constraints:
             if constraint.domains is not None:
                 constraint.domains.refresh()
-        is_few = len(counts) <= _FEW_KINDS
-        table = self._of_few(counts.tolist()) if is_few else self._of_many(counts)
-        return table.take(of_row)
+        of_row = kinds.of_row[nodes.rows]
+        kind_count = kinds.levels.shape[1]
+        if kind_count <= _FEW_KINDS and isinstance(nodes.rows, slice) and not nodes.rows.start:
+            return self._of_few(kinds.counts(feasible)).take(of_row)
+        counts = np.bincount(of_row[feasible], minlength=kind_count)
+        counts[self._ignored] = 0
+        return self._of_many(counts).take(of_row)
 
     def _look_at_kinds(self) -> None:
         self._version = self._kinds.version
         levels = self._kinds.levels
-        self._levels = levels.tolist() if levels.shape[1] <= _FEW_KINDS else []
         if self._needs_all_keys:
             self._ignored = np.flatnonzero((levels < 0).any(axis=0))
+        if levels.shape[1] <= _FEW_KINDS:
+            self._levels = levels.tolist()
+            ignored = set(self._ignored.tolist())
+            self._counted = [kind for kind in range(levels.shape[1]) if kind not in ignored]
 
     def _of_few(self, counts: list[int]) -> Int64Array:
         """Give each kind's score, int64 `(kinds + 1,)`, given the feasible Nodes of each."""
-        present = [kind for kind, count in enumerate(counts) if count]
+        present = [kind for kind in self._counted if counts[kind]]
+        node_count = sum([counts[kind] for kind in present])
         raw = [0.0] * len(present)
         for constraint, levels in zip(self._constraints, self._levels, strict=True):
             own = [levels[kind] for kind in present]
-            size = sum(counts) if constraint.domains is None else self._size(constraint, set(own))
+            size = node_count if constraint.domains is None else self._size(constraint, set(own))
             weight, added = math.log(size + 2), constraint.constraint.max_skew - 1
             if constraint.domains is not None:
                 sums = constraint.domains.sums

@@ -41,6 +41,12 @@ def check(kinds: NodeKinds, cache: Cache, counter: PodCounter) -> None:
     counts = np.where(hostname.codes < 0, -1, counter.tally.counts)
     assert levels[1].tolist() == counts.tolist()
     assert kinds.levels[:, 0].tolist() == [-1, -1]
+    known = len(cache.columns.infos)
+    for divisor in (1, 2, 3, 5, 7, 1, known, 1):
+        nodes = np.arange(known) % divisor == 0
+        nodes[known // 2] ^= divisor == known
+        counts = np.bincount(kinds.of_row[:known][nodes], minlength=kinds.levels.shape[1])
+        assert kinds.counts(nodes) == counts.tolist()
 
 
 @pytest.mark.parametrize("others", [[], MANY])
@@ -123,3 +129,18 @@ def test_traits_of_which_there_are_many() -> None:
     kinds = kinds_of(cache, counter)
     check(kinds, cache, counter)
     assert kinds.levels.shape[1] == 302
+
+
+def test_a_few_nodes_may_come_and_go_among_those_that_are_counted() -> None:
+    cache = make_cache(MANY, web_pods("many-1", "many-2"))
+    counter = web_counter(cache)
+    kinds = kinds_of(cache, counter)
+    check(kinds, cache, counter)
+    nodes = np.ones(300, dtype=np.bool_)
+    before = kinds.counts(nodes)
+    assert sorted(before) == [0, 0, 2, 298]
+    for row, expected in ((0, [0, 0, 2, 297]), (1, [0, 0, 1, 297]), (2, [0, 0, 0, 297])):
+        nodes[row] = False
+        assert sorted(kinds.counts(nodes)) == expected
+    nodes[1] = True
+    assert sorted(kinds.counts(nodes)) == [0, 0, 1, 297]
