@@ -22,6 +22,7 @@ from prometheus_client.exposition import choose_encoder
 from kubeio.access import Authorizer
 from kubeio.certificates import ServingCertificate, host_names
 from kubeio.health import Check, HealthChecks, Verdict
+from kubeio.limited_site import LimitedSite, note_request
 
 PROXIED_AUTHORIZATION: Final = "X-Berthmaster-Authorization"
 """Stands for ``Authorization`` in requests that come by an API server's proxy, which keeps it."""
@@ -95,7 +96,7 @@ class HttpsServer:
             makes_apart=options.makes_certificate_apart,
         )
         self._checks = {name: HealthChecks(name) for name in ("healthz", "livez", "readyz")}
-        self._app = web.Application()
+        self._app = web.Application(middlewares=[note_request])
         self._app.on_response_prepare.append(_set_headers)
         for endpoint, checks in self._checks.items():
             self._app.router.add_get(f"/{endpoint}", _handle_all(checks))
@@ -136,7 +137,7 @@ class HttpsServer:
         )
         await runner.setup()
         try:
-            await web.TCPSite(
+            await LimitedSite(
                 runner,
                 self._options.bind_address,
                 self._options.port,
