@@ -89,8 +89,9 @@ SYNC_SECONDS: Final = Definition(
 WORKING_PODS: Final = Definition(
     name="berthmaster_working_pods",
     kind=Kind.GAUGE,
-    help="Workers that the kubelet is likely to have, by what they do, inferred from what is seen.",
-    labels=("lifecycle", "static"),
+    help="Workers that the kubelet is likely to have, by what they do, whether their Pod is still "
+    "in its source (desired) or not (orphan), and whether it is static; inferred.",
+    labels=("lifecycle", "config", "static"),
 )
 MIRROR_PODS: Final = Definition(
     name="berthmaster_mirror_pods",

@@ -1,6 +1,8 @@
 """What a scrape shows of the shadow, computed from the core at that moment."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Final
 
 from prometheus_client import Metric
 
@@ -12,7 +14,9 @@ from node_agent.shell import metric_table as table
 from node_agent.shell.pod_source import PodSource, RefusedManifests
 from node_agent.shell.sync_loop import SyncLoop
 
-_LIFECYCLES = tuple(state for state in WorkerState if state is not WorkerState.FINISHED)
+_LIFECYCLES: Final = (WorkerState.SYNC, WorkerState.TERMINATING, WorkerState.TERMINATED)
+_CONFIGS: Final = ("desired", "orphan")
+_STATIC: Final = ("", "true")
 
 
 class SourceMetrics:
@@ -75,10 +79,17 @@ class ShadowMetrics:
 
     def collect(self) -> list[Metric]:
         """Give the families."""
-        working = {(state.value, static): 0 for state in _LIFECYCLES for static in ("", "true")}
-        for worker in self._agent.workers.workers.values():
-            working[worker.state.value, "true" if is_static(worker.pod) else ""] += 1
         known = self._agent.known
+        working = {
+            (state.value, config, static): 0
+            for state, config, static in product(_LIFECYCLES, _CONFIGS, _STATIC)
+        }
+        for uid, worker in self._agent.workers.workers.items():
+            # As in the kubelet, one that waits to start is meant to sync.
+            is_waiting = worker.state is WorkerState.WAITING
+            state = WorkerState.SYNC if is_waiting else worker.state
+            config = _CONFIGS[known.pod(uid) is None]
+            working[state.value, config, _STATIC[is_static(worker.pod)]] += 1
         mirrors = sum(1 for _ in known.mirrors())
         orphans = sum(1 for _ in known.orphan_mirrors())
         return [

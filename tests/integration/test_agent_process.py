@@ -141,15 +141,17 @@ def test_static_pods_and_their_mirrors_are_one(plane: ControlPlane, tmp_path: Pa
             return sample(process.get("/metrics")[1], name)
 
         wait_for("the mirror is paired", lambda: metric('berthmaster_mirror_pods{state="paired"}'))
-        assert metric('berthmaster_working_pods{lifecycle="sync",static="true"}') == 1
-        assert metric('berthmaster_working_pods{lifecycle="sync",static=""}') == 0
+        working = 'berthmaster_working_pods{config="%s",lifecycle="%s",static="%s"}'
+        assert metric(working % ("desired", "sync", "true")) == 1
+        assert metric(working % ("desired", "sync", "")) == 0
         assert metric('berthmaster_agent_source_pods{source="file"}') == 1
         assert metric('berthmaster_agent_source_pods{source="api"}') == 1
         (folder / "web.yaml").unlink()
         wait_for(
             "the mirror is an orphan", lambda: metric('berthmaster_mirror_pods{state="orphan"}')
         )
-        assert metric('berthmaster_working_pods{lifecycle="terminating",static="true"}') == 1
+        assert metric(working % ("orphan", "terminating", "true")) == 1
+        assert metric(working % ("desired", "sync", "true")) == 0
         delete_pod(plane, f"web-{NODE}")
         line = process.wait_line("Pod worker has finished (inferred)")
         assert 'reason="its mirror is gone"' in line

@@ -158,7 +158,7 @@ async def test_what_is_attached_listens_answers_counts_and_works(
         'berthmaster_agent_source_pods{source="file"} 1.0',
         'berthmaster_agent_manifest_errors_total{reason="wrong_kind",source="file"} 1.0',
         'berthmaster_agent_manifests_refused{reason="wrong_kind",source="file"} 1.0',
-        'berthmaster_working_pods{lifecycle="sync",static="true"} 1.0',
+        'berthmaster_working_pods{config="desired",lifecycle="sync",static="true"} 1.0',
         'berthmaster_mirror_pods{state="paired"} 0.0',
         'berthmaster_agent_pod_operations_total{operation="ADD",source="file"} 1.0',
     ):
