@@ -5,6 +5,7 @@ from typing import Final
 
 from tests.parity.generator.corner_devices import corner_devices
 from tests.parity.generator.corner_pods import corner_pods
+from tests.parity.generator.corner_spread import corner_spread
 from tests.parity.generator.corner_storage import add_to_csi_nodes, corner_storage
 from tests.parity.generator.device_claims import add_devices
 from tests.parity.generator.devices import devices
@@ -48,6 +49,7 @@ FAMILIES: Final = (
     "corner-devices",
     "corner-volumes",
     "corner-pods",
+    "corner-spread",
 )
 PENDING_COUNT: Final = 6
 # The family's own plugin decides, not room.
@@ -55,9 +57,11 @@ _ROOMY: Final = frozenset(
     {"spread", "interpod", "ports", "nodeaffinity", "taints", "images", "devices"}
 )
 _RICH: Final = frozenset({"resources", "preemption", "mixed", "nominated", "everything"})
-_SEVERAL_NAMESPACES: Final = frozenset({"interpod", "spread", "mixed", "contention"})
+_SEVERAL_NAMESPACES: Final = frozenset(
+    {"interpod", "spread", "mixed", "contention", "corner-spread"}
+)
 _DENSE: Final = frozenset({"preemption", "nominated", "contention"})
-_CORNERS: Final = ("corner-devices", "corner-volumes", "corner-pods")
+_CORNERS: Final = ("corner-devices", "corner-volumes", "corner-pods", "corner-spread")
 _MANY: Final = frozenset({"mixed", "everything"})
 
 
@@ -81,7 +85,15 @@ def _add_objects(
     """Add what concerns Nodes and Pods alike; gives the objects beside them."""
     made: list[Manifest] = []
     if _happens(
-        r, family, {**dict.fromkeys(_MANY, 0.5), "taints": 1, "spread": 0.4, "preemption": 0.4}
+        r,
+        family,
+        {
+            **dict.fromkeys(_MANY, 0.5),
+            "taints": 1,
+            "spread": 0.4,
+            "preemption": 0.4,
+            "corner-spread": 0.4,
+        },
     ):
         taint(r, nodes)
         for target in pods:
@@ -99,7 +111,9 @@ def _add_objects(
         r, family, {**dict.fromkeys(_DENSE, 1), **dict.fromkeys(_CORNERS, 0.4), "everything": 0.7}
     ):
         made += prioritize(r, pods)
-    if _happens(r, family, {"nominated": 1, "contention": 0.3, "everything": 0.3}):
+    if _happens(
+        r, family, {"nominated": 1, "contention": 0.3, "everything": 0.3, "corner-spread": 0.3}
+    ):
         nominate(r, pods, nodes)
     return made + _add_corners(r, family, made, pods, nodes)
 
@@ -116,6 +130,8 @@ def _add_corners(
         made += corner_storage(r, pods, nodes)
     if family == "corner-pods":
         made += corner_pods(r, pods, nodes)
+    if family == "corner-spread":
+        made += corner_spread(r, pods, nodes)
     return made
 
 
@@ -139,14 +155,15 @@ def _pods(r: Random, family: str, nodes: list[Manifest], pending_count: int) -> 
 
 
 def _add_rules(r: Random, family: str, target: Manifest, nodes: list[Manifest]) -> None:
-    many = {**dict.fromkeys(_MANY, 0.4), "corner-pods": 0.3}
+    many = {**dict.fromkeys(_MANY, 0.4), "corner-pods": 0.3, "corner-spread": 0.5}
     if _happens(r, family, {**many, "nodeaffinity": 1, "spread": 0.3}):
         add_node_affinity(r, target, nodes)
     if _happens(r, family, {**dict.fromkeys(_MANY, 0.3), "ports": 1}):
         add_ports(r, target)
     if is_pending(target) and _happens(r, family, {**many, "spread": 1, "contention": 0.4}):
         add_spread(r, target)
-    if _happens(r, family, {**many, "interpod": 1, "contention": 0.3, "preemption": 0.15}):
+    apart = {"interpod": 1, "contention": 0.3, "preemption": 0.15, "corner-spread": 0}
+    if _happens(r, family, {**many, **apart}):
         add_pod_affinity(r, target)
     if not is_pending(target) and _happens(r, family, {"spread": 0.08, "everything": 0.05}):
         start_ending(r, target)
