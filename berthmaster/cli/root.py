@@ -67,6 +67,7 @@ def cli() -> None:
       berthmaster scheduler --kubeconfig ~/.kube/config
       berthmaster scheduler --config scheduler.yaml --write-config-to -
       berthmaster explain --snapshot cluster.yaml
+      berthmaster agent --node-name worker-1 -v 2
       source <(berthmaster completion bash)
     """
 
