@@ -20,13 +20,14 @@ from collections.abc import Iterable
 
 import msgspec
 
+from scheduler_svc.core.awaited_objects import AwaitedObjects
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
+from scheduler_svc.core.cluster_objects import ObjectName
 from scheduler_svc.core.effects import (
     BindPod,
     Effect,
     EventType,
-    PatchNomination,
     PodReference,
     RecordEvent,
     ReportBound,
@@ -47,8 +48,7 @@ class BindingCycle(msgspec.Struct, gc=False):
 
     `permits` are the deadlines (monotonic seconds) of the plugins that hold the Pod;
     `pre_bind` are the plugins that have not been asked yet, `working` the one that works,
-    `awaits_others` says that its work is done and that of others is not, `is_announced` that
-    the Pod's status has been made to show where it is going.
+    `is_announced` says that the Pod's status has been made to show where it is going.
     """
 
     queued: QueuedPodInfo
@@ -61,7 +61,6 @@ class BindingCycle(msgspec.Struct, gc=False):
     permits: dict[str, float]
     pre_bind: list[PreBindPlugin]
     working: PreBindPlugin | None = None
-    awaits_others: bool = False
     work_deadline_seconds: float | None = None
     work_timeout_error: str = ""
     is_announced: bool = False
@@ -77,6 +76,7 @@ class BindingCycles:
         self._cycles: dict[str, BindingCycle] = {}
         # Only those that wait for somebody: most Pods never do.
         self._waiting: dict[str, BindingCycle] = {}
+        self._awaited = AwaitedObjects()
 
     def __len__(self) -> int:
         return len(self._cycles)
@@ -87,7 +87,7 @@ class BindingCycles:
         self._cycles[uid] = cycle
         if cycle.permits:
             self._waiting[uid] = cycle
-            return _announce(cycle)
+            return self._announce(cycle)
         self._queue.done(uid)
         return self._advance(cycle, now)
 
@@ -102,7 +102,7 @@ class BindingCycles:
                 cycle.work_timeout_error = answer.timeout_error
                 self._waiting[pod.uid] = cycle
                 work = RunPreBind(cycle.reference, plugin.name, cycle.node_name, answer.payload)
-                return [*_announce(cycle), work]
+                return [*self._announce(cycle), work]
             if answer.code not in (Code.SUCCESS, Code.SKIP):
                 text = f'running PreBind plugin "{plugin.name}": {answer.message}'
                 return self._undo(cycle, text, now)
@@ -130,6 +130,13 @@ class BindingCycles:
             ]
         return self._undo(cycle, "no Bind plugin took the Pod", now)
 
+    def _announce(self, cycle: BindingCycle) -> list[Effect]:
+        """Show where the Pod is going, since that takes a while: autoscalers want to know."""
+        if cycle.is_announced:
+            return []
+        cycle.is_announced = True
+        return self._failures.announce(cycle.queued.pod, cycle.node_name)
+
     def decide_permit(self, event: PermitDecided, now: Now) -> list[Effect]:
         """Take in a plugin's word on a Pod that waits."""
         cycle = self._waiting.get(event.uid)
@@ -153,22 +160,24 @@ class BindingCycles:
             return self._undo(cycle, f'running PreBind plugin "{event.plugin}": {event.error}', now)
         return self._progress(cycle, cycle.working, now)
 
-    def review(self, now: Now) -> list[Effect]:
+    def review(self, changed: ObjectName, now: Now) -> list[Effect]:
         """Ask again, since an object has changed, whether what Pods wait for is done."""
+        concerned = [self._waiting[uid] for uid in self._awaited.concerned(changed)]
         effects: list[Effect] = []
-        for cycle in list(self._waiting.values()):
-            if cycle.awaits_others and cycle.working is not None:
-                effects += self._progress(cycle, cycle.working, now)
+        for cycle, plugin in [(c, c.working) for c in concerned if c.working is not None]:
+            effects += self._progress(cycle, plugin, now)
         return effects
 
     def _progress(self, cycle: BindingCycle, plugin: PreBindPlugin, now: Now) -> list[Effect]:
         pod = cycle.queued.pod
-        status = plugin.pre_bind_progress(pod, cycle.node_name, self._cache.cluster)
+        cluster = self._cache.cluster
+        status = plugin.pre_bind_progress(pod, cycle.node_name, cluster)
         if status.code is Code.WAIT:
-            cycle.awaits_others = True
+            self._awaited.add(pod.uid, plugin.awaited_objects(pod, cycle.node_name, cluster))
             return []
         del self._waiting[pod.uid]
-        cycle.working, cycle.awaits_others, cycle.work_deadline_seconds = None, False, None
+        self._awaited.discard(pod.uid)
+        cycle.working, cycle.work_deadline_seconds = None, None
         if status.code is not Code.SUCCESS:
             text = f'running PreBind plugin "{plugin.name}": {status.message}'
             return self._undo(cycle, text, now)
@@ -275,6 +284,7 @@ class BindingCycles:
         pod = cycle.queued.pod
         self._cycles.pop(pod.uid, None)
         self._waiting.pop(pod.uid, None)
+        self._awaited.discard(pod.uid)
         for plugin in reversed(cycle.profile.reserve):
             plugin.unreserve(pod, cycle.node_name, self._cache.cluster)
         if self._cache.forget(pod.uid):
@@ -293,14 +303,6 @@ def _undo_work(cycle: BindingCycle) -> list[Effect]:
         if payload is not None:
             effects.append(RunCleanup(cycle.reference, plugin.name, payload))
     return effects
-
-
-def _announce(cycle: BindingCycle) -> list[Effect]:
-    """Show where the Pod is going, since that takes a while: autoscalers want to know."""
-    if cycle.is_announced or cycle.queued.pod.nominated_node_name == cycle.node_name:
-        return []
-    cycle.is_announced = True
-    return [PatchNomination(cycle.reference, cycle.node_name)]
 
 
 def _deadlines(cycle: BindingCycle) -> Iterable[float]:

@@ -41,6 +41,10 @@ class ApiObject(Protocol):
 Listener = Callable[[Any, Any], None]
 
 
+ObjectName = tuple[ObjectKind, str]
+"""Which object: its kind and key (`object_key`)."""
+
+
 def object_key(namespace: str, name: str) -> str:
     """Give the key of an object: namespace/name, or the name alone without a namespace."""
     return f"{namespace}/{name}" if namespace else name

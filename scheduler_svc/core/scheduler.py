@@ -24,6 +24,7 @@ from scheduler_svc.core.binding_cycle import BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import object_key
 from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import (
@@ -208,7 +209,9 @@ class Scheduler:
         change = object_change(kind, old, new)
         if change is not None:
             self.queue.move_on_event(change, old, new, now)
-        return self._bindings.review(now)
+        metadata = (new or old).metadata
+        changed = kind, object_key(metadata.namespace, metadata.name)
+        return self._bindings.review(changed, now)
 
     def step(self, now: Now, stopwatch: Stopwatch | None = None) -> list[Effect] | None:
         """Make one attempt; None if no Pod is ready for one.

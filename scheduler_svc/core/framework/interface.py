@@ -17,7 +17,7 @@ asked for only when no Node fits.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from enum import Enum, auto
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectName
 from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.framework.cluster_events import ClusterEvent, EventRegistration
 from scheduler_svc.core.labels import BoolArray
@@ -272,11 +273,21 @@ class PreBindPlugin(Plugin, ABC):
     def pre_bind_progress(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         """Say, once the work is done, whether others have done their part as well.
 
-        Success, an error, or Wait: it is asked again whenever one of `cluster.objects`
+        Success, an error, or Wait: it is asked again whenever one of `awaited_objects`
         has changed, until the work's time-out.
         """
         del pod, node_name, cluster
         return SUCCESS
+
+    def awaited_objects(
+        self, pod: PodInfo, node_name: str, cluster: Cluster
+    ) -> Collection[ObjectName] | None:
+        """Give the objects, by kind and key, whose change may end the wait; None: any.
+
+        Asked after each Wait, so that thousands of Pods can wait for objects of their own.
+        """
+        del pod, node_name, cluster
+        return None
 
 
 class PreBindWork(msgspec.Struct, frozen=True):

@@ -14,12 +14,13 @@ capacity, for any Pod with claims, are reasons to try again. Scores (an alpha fe
 left out.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Final
 
 import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectName
 from scheduler_svc.core.columns import Int64Array, NodeView
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
@@ -196,6 +197,13 @@ class VolumeBinding(
         if status.code is Code.SUCCESS:
             del self._reservations[pod.uid]
         return status
+
+    def awaited_objects(
+        self, pod: PodInfo, node_name: str, cluster: Cluster
+    ) -> Collection[ObjectName]:
+        """Give the claims and volumes that the Pod waits for."""
+        del node_name, cluster
+        return self._reservations[pod.uid].awaited()
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when storage objects or Nodes change, or a reservation is taken back."""

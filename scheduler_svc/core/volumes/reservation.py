@@ -7,7 +7,7 @@ whether a write of ours has been seen shows in the assumption, which it ends.
 
 import msgspec
 
-from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.cluster_objects import ObjectKind, ObjectName
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.status import SUCCESS, Code, Status
 from scheduler_svc.core.storage_objects import (
@@ -88,6 +88,19 @@ class Reservation:
             if status.code is not Code.SUCCESS:
                 return status
         return SUCCESS
+
+    def awaited(self) -> set[ObjectName]:
+        """Give the objects on which the progress depends as things are."""
+        names: set[ObjectName] = set()
+        for binding in self._decision.bindings:
+            names.add((ObjectKind.PERSISTENT_VOLUME, binding.volume.name))
+            names.add((ObjectKind.PERSISTENT_VOLUME_CLAIM, binding.claim.key))
+        for provided in self._decision.provisions:
+            names.add((ObjectKind.PERSISTENT_VOLUME_CLAIM, provided.key))
+            claim = self._volumes.claims.told(provided.key)
+            if claim is not None and claim.spec.volume_name:
+                names.add((ObjectKind.PERSISTENT_VOLUME, claim.spec.volume_name))
+        return names
 
     def _progress_of_binding(self, binding: StaticBinding, node: NodeInfo) -> Status:
         known = self._volumes.persistent_volumes.assumed

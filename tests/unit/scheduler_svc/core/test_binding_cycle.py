@@ -1,11 +1,11 @@
 """From the decision to the bound Pod: the order of things, waits, failures and what undoes them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pytest
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.cluster_objects import ObjectKind, ObjectName
 from scheduler_svc.core.effects import (
     AttemptResult,
     Effect,
@@ -51,6 +51,7 @@ from tests.scripted_plugins import (
     Reserving,
     named,
 )
+from tests.storage import make_volume
 from tests.unit.scheduler_svc.core.staging import Points, add, bound_to, decide, stage, step, the
 
 WAIT = Status(Code.WAIT)
@@ -454,6 +455,26 @@ def test_a_pod_waits_for_what_others_do_to_objects() -> None:
     assert scheduler.handle(A_CHANGE, at(3)) == []
     plugin.progress = Status(Code.SUCCESS)
     assert bound_to(scheduler.handle(A_CHANGE, at(4))) == "n1"
+
+
+class AwaitingOne(Awaiting):
+    """PreBind that waits for one object."""
+
+    def awaited_objects(
+        self, pod: PodInfo, node_name: str, cluster: Cluster
+    ) -> Collection[ObjectName]:
+        return [(ObjectKind.PERSISTENT_VOLUME_CLAIM, "x")]
+
+
+def test_only_objects_that_are_awaited_are_a_reason_to_ask_again() -> None:
+    plugin = named("W", AwaitingOne)([], PreBindWork("claim", 30))
+    scheduler = stage({"preBind": [plugin]})
+    decide(scheduler, make_pod_info())
+    scheduler.handle(PreBindFinished("uid-a", "W"), at(1))
+    plugin.progress = Status(Code.SUCCESS)
+    other = ObjectUpserted(ObjectKind.PERSISTENT_VOLUME, make_volume("x"))
+    assert scheduler.handle(other, at(2)) == []
+    assert bound_to(scheduler.handle(A_CHANGE, at(3))) == "n1"
 
 
 def test_what_others_did_may_be_a_failure() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.framework.interface import PreBindWork
 from scheduler_svc.core.plugins.volume_binding import VolumeBinding
@@ -204,6 +205,8 @@ def test_the_claims_volume_is_waited_for() -> None:
     [select] = reserved(plugin, cluster).select
     assert (select.claim.name, select.node_name) == ("data", "a")
     assert plugin.pre_bind_progress(POD, "a", cluster).code is Code.WAIT
+    awaited = plugin.awaited_objects(POD, "a", cluster)
+    assert set(awaited) == {(ObjectKind.PERSISTENT_VOLUME_CLAIM, "default/data")}
     annotations = {"volume.kubernetes.io/selected-node": "a"}
     tell(cluster, make_volume("pv"), make_claim(volume="pv", annotations=annotations))
     assert plugin.pre_bind_progress(POD, "a", cluster) == SUCCESS

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.status import Code, Status
 from scheduler_svc.core.storage_objects import (
@@ -147,6 +148,19 @@ def bound(rig: Rig) -> None:
         make_claim("y", volume="made", annotations=annotations),
         make_volume("made", on="a"),
     )
+
+
+VOLUME, CLAIM = ObjectKind.PERSISTENT_VOLUME, ObjectKind.PERSISTENT_VOLUME_CLAIM
+
+
+def test_the_objects_that_are_awaited() -> None:
+    rig = Rig()
+    first = {(VOLUME, "disk"), (CLAIM, "default/x"), (CLAIM, "default/y")}
+    assert rig.reservation.awaited() == first
+    bound(rig)
+    assert rig.reservation.awaited() == {*first, (VOLUME, "made")}
+    untell(rig.cluster, make_claim("y"))
+    assert rig.reservation.awaited() == first
 
 
 def test_success_once_every_claim_has_its_volume() -> None:
