@@ -232,8 +232,11 @@ class NodeColumns:
         self.usage_log.append(row)
 
     def free_up(self, rows: RowArray, amounts: Int64Array) -> None:
-        """Add int64 `(R, K)` to what is free on K different rows; in no log, for what would be."""
-        self.free[:, rows] += amounts
+        """Add int64 `(R, K)` to what is free on K different rows; in no log, for what would be.
+
+        The amounts may lack resources that have come since.
+        """
+        self.free[: len(amounts), rows] += amounts
         self.room[:, rows] = self.free[:, rows]
 
     def label_column(self, key: str) -> LabelColumn:

@@ -43,11 +43,15 @@ _PLUGIN: Final = "DefaultPreemption"
 
 
 class _Eviction(msgspec.Struct):
-    """The Pod it is for, who rejected that, and the victims; the last is evicted last."""
+    """The Pod it is for, who rejected that, and the victims; the last is evicted last.
+
+    `is_over` for the Pod once the last victim is seen leaving; its outcome is still to come.
+    """
 
     queued: QueuedPodInfo
     rejectors: Rejectors
     victim_uids: tuple[str, ...]
+    is_over: bool = False
 
 
 class Evictions:
@@ -94,6 +98,7 @@ class Evictions:
         for other in list(self.nominations.nominator.pods_on(node_name)):
             if other.priority < pod.priority:
                 self.nominations.cancel(other, now)
+                self.nominations.ask(other, "")
                 effects.append(PatchNomination(reference(other), ""))
         return effects
 
@@ -115,30 +120,32 @@ class Evictions:
 
     def finish(self, event: EvictionFinished, now: Now) -> None:
         """Take in the outcome."""
-        eviction = self._end(event.eviction_id)
+        eviction = self._running.pop(event.eviction_id, None)
         if eviction is None:
             return
+        last = eviction.victim_uids[-1]
+        waiting = self._by_last_victim[last]
+        waiting.remove(event.eviction_id)
+        if not waiting:
+            del self._by_last_victim[last]
         if event.error:
             # Nobody knows who has been evicted: the watch will tell.
             self.evicted_uids.difference_update(eviction.victim_uids)
-        self._failures.put_back(eviction.queued, None if event.error else eviction.rejectors, now)
+        if not eviction.is_over:
+            rejectors = None if event.error else eviction.rejectors
+            self._failures.put_back(eviction.queued, rejectors, now)
+        elif event.error:
+            self._failures.retry(eviction.queued.pod.uid, now)
 
     def leave(self, uid: str, now: Now, *, is_gone: bool) -> None:
         """Take in that a Pod is being deleted, or is gone, whoever did it."""
         if is_gone:
             self.evicted_uids.discard(uid)
-        for eviction_id in list(self._by_last_victim.get(uid, ())):
-            self.finish(EvictionFinished(eviction_id), now)
-
-    def _end(self, eviction_id: int) -> _Eviction | None:
-        eviction = self._running.pop(eviction_id, None)
-        if eviction is not None:
-            last = eviction.victim_uids[-1]
-            waiting = self._by_last_victim[last]
-            waiting.remove(eviction_id)
-            if not waiting:
-                del self._by_last_victim[last]
-        return eviction
+        for eviction_id in self._by_last_victim.get(uid, ()):
+            eviction = self._running[eviction_id]
+            if not eviction.is_over:
+                eviction.is_over = True
+                self._failures.put_back(eviction.queued, eviction.rejectors, now)
 
 
 def _preempted(victim: PodInfo, pod: PodInfo, node_name: str, note: str = "") -> RecordEvent:

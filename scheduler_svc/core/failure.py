@@ -89,11 +89,21 @@ class FailureHandler:
         told = _Told(message, UNSCHEDULABLE, AttemptResult.UNSCHEDULABLE)
         return self._tell(queued, newest, told, nomination, now)
 
+    def announce(self, pod: PodInfo, node_name: str) -> list[Effect]:
+        """Show in a Pod's status where it is going."""
+        if not self._nominations.ask(pod, node_name):
+            return []
+        return [PatchNomination(reference(pod), node_name)]
+
     def put_back(self, queued: QueuedPodInfo, rejectors: Rejectors | None, now: Now) -> None:
         """Put back a Pod that stayed in flight: rejected, or None after something went wrong."""
         newest = self._newest(queued)
         if newest is not None:
             self._put_back(queued, newest, rejectors, now)
+
+    def retry(self, uid: str, now: Now) -> None:
+        """Try a Pod again at once, wherever it waits."""
+        self._queue.activate((uid,), now)
 
     def fail(
         self, queued: QueuedPodInfo, message: str, now: Now, *, node_name: str = ""
@@ -149,7 +159,7 @@ class FailureHandler:
         ]
         if nomination is not None:
             former = self._nominations.set(newest, nomination, now)
-            if nomination == former == newest.nominated_node_name:
+            if not self._nominations.ask(newest, nomination) and former == nomination:
                 nomination = None
         if newest.condition != (told.reason, told.message):
             patch = PatchPodCondition(reference(newest), told.reason, told.message, nomination)

@@ -15,11 +15,29 @@ from scheduler_svc.core.queue import SchedulingQueue
 
 
 class Nominations:
-    """The nominator, and the queue that must hear of nominations that end."""
+    """The nominator, and the queue that must hear of nominations that end.
+
+    What a Pod's status says of its nomination is written behind the decisions and told by the
+    watch still later, so it is remembered what was asked for last.
+    """
 
     def __init__(self, nominator: Nominator, queue: SchedulingQueue) -> None:
         self.nominator = nominator
         self._queue = queue
+        self._asked: dict[str, str] = {}
+
+    def ask(self, pod: PodInfo, node_name: str) -> bool:
+        """Note that a Pod's status is to show a nomination; whether that has to be written."""
+        shown = pod.nominated_node_name
+        if shown == node_name == self._asked.get(pod.uid, shown):
+            return False
+        self._asked[pod.uid] = node_name
+        return True
+
+    def leave(self, pod: PodInfo, now: Now, *, placed_on: str = "") -> None:
+        """Take in that a Pod is gone, or has a Node according to the watch."""
+        self._asked.pop(pod.uid, None)
+        self.end(pod, now, placed_on=placed_on)
 
     def set(self, pod: PodInfo, node_name: str, now: Now) -> str:
         """Nominate a Pod, "" for nowhere; gives the Node it was nominated to before."""
@@ -29,12 +47,18 @@ class Nominations:
 
     def update(self, old: PodInfo | None, new: PodInfo, now: Now) -> None:
         """Take in a pending Pod as the watch tells it."""
+        self.note_shown(new)
         if new.nominated_node_name or len(self.nominator):
             former = self.nominator.update(old, new)
             self._call_others(new, former, self.nominator.node_name_of(new.uid), now)
 
+    def note_shown(self, pod: PodInfo) -> None:
+        """Take in what the watch tells of the status, if that is what was asked for."""
+        if self._asked and self._asked.get(pod.uid) == pod.nominated_node_name:
+            del self._asked[pod.uid]
+
     def end(self, pod: PodInfo, now: Now, *, placed_on: str = "") -> None:
-        """Take in that a Pod is gone, or has a Node."""
+        """Take in that a Pod needs its nomination no more; it may have a Node."""
         if len(self.nominator):
             self._call_others(pod, self.nominator.forget(pod.uid), placed_on, now)
 

@@ -53,11 +53,11 @@ class PodEvents:
             self._upsert_pending(pod, now)
 
     def _upsert_assigned(self, pod: PodInfo, now: Now) -> None:
-        was_pending = self._pending.pop(pod.uid, None) is not None
-        if was_pending and pod.uid not in self._cache:
-            # Somebody else has bound it.
-            self._queue.delete(pod.uid)
-            self._nominations.end(pod, now, placed_on=pod.node_name)
+        if self._pending.pop(pod.uid, None) is not None:
+            if pod.uid not in self._cache:
+                # Somebody else has bound it.
+                self._queue.delete(pod.uid)
+            self._nominations.leave(pod, now, placed_on=pod.node_name)
         if pod.is_terminating:
             self._evictions.leave(pod.uid, now, is_gone=False)
         assumed = self._cache.assumed_node_name(pod.uid)
@@ -77,6 +77,7 @@ class PodEvents:
         self._pending[pod.uid] = pod
         if pod.uid in self._cache:
             # Assumed: only the start of its deletion matters now.
+            self._nominations.note_shown(pod)
             if pod.is_terminating:
                 self._bindings.delete(pod.uid, now)
             return
@@ -97,4 +98,4 @@ class PodEvents:
         pending = self._pending.pop(uid, None)
         if pending is not None:
             self._queue.delete(uid)
-            self._nominations.end(pending, now)
+            self._nominations.leave(pending, now)

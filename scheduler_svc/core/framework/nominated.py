@@ -8,14 +8,13 @@ Source: pkg/scheduler/framework/runtime/framework.go (`RunFilterPluginsWithNomin
 `addGENominatedPods`), v1.36.3.
 """
 
-from collections.abc import Mapping
-
 import msgspec
 import numpy as np
 
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.framework.column_counting import columns_suffice, count_in_columns
 from scheduler_svc.core.framework.filtering import (
     Filters,
     NodeGroup,
@@ -27,21 +26,22 @@ from scheduler_svc.core.pods import PodInfo
 
 
 class RespectedPods(msgspec.Struct, frozen=True):
-    """The nominated Pods that some Pod must leave room for: by row, and the rows, ascending."""
+    """The nominated Pods that `pod` must leave room for, by row; `rows` are in ascending order."""
 
+    pod: PodInfo
     cache: Cache
+    nominator: Nominator
     rows: RowArray
-    by_row: Mapping[int, list[PodInfo]]
+
+    def on(self, row: int) -> list[PodInfo]:
+        """Give those nominated to the Node of a row."""
+        return self.nominator.respected_by(self.pod, self.cache.columns.names[row])
 
 
 def respected_pods(pod: PodInfo, cache: Cache, nominator: Nominator) -> RespectedPods | None:
-    """Give whom `pod` must leave room for; None if there is nobody."""
+    """Give whom `pod` must leave room for; None if there is nobody. O(N)."""
     rows = nominator.rows_respected_by(pod)
-    if not len(rows):
-        return None
-    names = cache.columns.names
-    by_row = {row: nominator.respected_by(pod, names[row]) for row in rows.tolist()}
-    return RespectedPods(cache, rows, by_row)
+    return RespectedPods(pod, cache, nominator, rows) if len(rows) else None
 
 
 def ask_with_nominated(
@@ -66,10 +66,14 @@ def _ask(
     filters: Filters, respected: RespectedPods, rows: RowArray, groups: list[NodeGroup] | None
 ) -> RowArray:
     cache = respected.cache
+    placed = [(row, respected.on(row)) for row in rows.tolist()]
     with cache.speculation() as speculation:
-        for row in rows.tolist():
-            for pod in respected.by_row[row]:
-                speculation.add(pod, row)
+        if columns_suffice(filters):
+            count_in_columns(speculation, cache.columns, placed, 1)
+        else:
+            for row, pods in placed:
+                for pod in pods:
+                    speculation.add(pod, row)
         return ask_filters(filters, cache.columns, rows, groups)
 
 

@@ -7,8 +7,11 @@ from typing import Self
 import numpy as np
 
 from scheduler_svc.core.cache import Cache, Speculation
-from scheduler_svc.core.columns import Int64Array
-from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.framework.column_counting import (
+    count_in_columns,
+    is_simple,
+    vectors,
+)
 from scheduler_svc.core.preemption.nodes import SearchedNode
 
 
@@ -63,22 +66,8 @@ class ColumnCounting(FullCounting):
 
     def remove_all(self) -> None:
         """Count all less important Pods off their Nodes."""
-        pods: list[PodInfo] = []
-        rows: list[int] = []
-        starts: list[int] = []
-        for node in self._nodes:
-            simple = [pod for pod in node.pods if _is_simple(pod)]
-            if simple:
-                rows.append(node.row)
-                starts.append(len(pods))
-                pods += simple
-            if len(simple) < len(node.pods):
-                for pod in node.pods:
-                    if not _is_simple(pod):
-                        self._speculation.remove(pod, node.row)
-        if pods:
-            sums = np.add.reduceat(self._vectors(pods), starts, axis=0)
-            self._speculation.free_up(np.array(rows, dtype=np.intp), sums.T)
+        placed = [(node.row, node.pods) for node in self._nodes]
+        count_in_columns(self._speculation, self._columns, placed, -1)
 
     def add(self, nodes: list[SearchedNode], turn: int) -> None:
         """Count the Pod of that turn on each of some Nodes again."""
@@ -92,20 +81,11 @@ class ColumnCounting(FullCounting):
 
     def _count(self, nodes: list[SearchedNode], turn: int, sign: int) -> list[SearchedNode]:
         """Free what the Pods of a turn take, or take it; gives the Nodes of other Pods."""
-        simple = [node for node in nodes if _is_simple(node.turns[turn])]
+        simple = [node for node in nodes if is_simple(node.turns[turn])]
         if simple:
-            amounts = sign * self._vectors([node.turns[turn] for node in simple]).T
+            amounts = sign * vectors(self._columns, [node.turns[turn] for node in simple]).T
             rows = np.array([node.row for node in simple], dtype=np.intp)
             self._speculation.free_up(rows, amounts)
         if len(simple) == len(nodes):
             return []
-        return [node for node in nodes if not _is_simple(node.turns[turn])]
-
-    def _vectors(self, pods: list[PodInfo]) -> Int64Array:
-        """Give what each Pod takes, int64 `(K, R)`."""
-        vector = self._columns.vector
-        return np.array([vector(pod.requests) for pod in pods])
-
-
-def _is_simple(pod: PodInfo) -> bool:
-    return not (pod.shape.host_ports or pod.volumes)
+        return [node for node in nodes if not is_simple(node.turns[turn])]

@@ -142,9 +142,23 @@ def test_once_the_last_victim_is_seen_to_leave_all_is_done(is_gone: bool) -> Non
     else:
         leave(scheduler, "b", 3)
         assert place(scheduler) is Place.UNSCHEDULABLE
-    # Late, and no longer of interest.
-    scheduler.handle(EvictionFinished(1, "broken"), at(4))
-    assert place(scheduler) is not Place.IN_FLIGHT
+    # Late, and no news.
+    scheduler.handle(EvictionFinished(1), at(4))
+    scheduler.handle(EvictionFinished(1), at(4))
+    assert place(scheduler) is (Place.BACKOFF if is_gone else Place.UNSCHEDULABLE)
+
+
+def test_an_error_after_the_last_victim_has_left_lets_the_pod_try_again() -> None:
+    scheduler = preempting()
+    run(scheduler, "a", "b")
+    decide(scheduler, wants(), 1)
+    # Somebody else deletes it, while the first cannot be evicted.
+    scheduler.handle(PodDeleted("uid-b"), at(2))
+    effects = step(scheduler, 10)
+    assert of(EvictPods, effects) == []
+    scheduler.handle(EvictionFinished(1, "HTTP 403"), at(11))
+    assert place(scheduler) is Place.ACTIVE
+    assert [v.pod.name for v in the(EvictPods, step(scheduler, 11)).victims] == ["a"]
 
 
 def test_what_went_wrong_is_tried_again_after_a_backoff() -> None:

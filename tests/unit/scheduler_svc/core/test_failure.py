@@ -225,3 +225,21 @@ def test_a_pod_that_is_gone_meanwhile_is_not_put_back() -> None:
     del attempt.pending["uid-a"]
     attempt.handler.put_back(attempt.queued, NODE_NAME, at(6))
     assert attempt.queue.place_of("uid-a") is None
+
+
+def test_a_nomination_on_its_way_to_the_status_is_taken_back() -> None:
+    attempt = Attempt(make_pod_info())
+    attempt.handler.reject(attempt.queued, TEXT, at(5), NODE_NAME, nomination="n1")
+    # It is placed and comes back before the status shows anything.
+    attempt.nominator.forget("uid-a")
+    effects = attempt.handler.fail(attempt.queued, "broken", at(6))
+    patches = [effect for effect in effects if isinstance(effect, PatchPodCondition)]
+    assert [patch.nominated_node_name for patch in patches] == [""]
+
+
+def test_where_a_pod_is_going_is_announced_unless_that_is_known() -> None:
+    attempt = Attempt(make_pod_info())
+    pod = PodReference("default", "a", "uid-a")
+    assert attempt.handler.announce(attempt.queued.pod, "n1") == [PatchNomination(pod, "n1")]
+    known = Attempt(make_pod_info(nominated="n1"))
+    assert known.handler.announce(known.queued.pod, "n1") == []

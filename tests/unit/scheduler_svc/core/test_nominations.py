@@ -115,3 +115,29 @@ def test_without_nominations_nothing_is_looked_at() -> None:
     stage.nominations.update(None, make_pod_info("other"), at(1))
     stage.nominations.end(NOMINEE, at(1))
     assert stage.called() == set()
+
+
+def test_what_was_asked_for_last_counts_until_it_is_shown() -> None:
+    nominations = Stage().nominations
+    plain, shown = make_pod_info("a"), make_pod_info("a", nominated="n1")
+    assert not nominations.ask(plain, "")
+    assert nominations.ask(plain, "n1")
+    # The status is still empty, but will not stay so.
+    assert nominations.ask(plain, "")
+    nominations.note_shown(plain)
+    assert not nominations.ask(plain, "")
+    assert nominations.ask(plain, "n1")
+    nominations.update(plain, shown, at(1))
+    assert not nominations.ask(shown, "n1")
+    assert nominations.ask(shown, "")
+    # A late word of what was asked for before.
+    nominations.note_shown(shown)
+    assert nominations.ask(shown, "")
+
+
+def test_nothing_is_remembered_of_pods_that_are_gone() -> None:
+    nominations = Stage().nominations
+    pod = make_pod_info("a")
+    nominations.ask(pod, "n1")
+    nominations.leave(pod, at(1))
+    assert not nominations.ask(pod, "")
