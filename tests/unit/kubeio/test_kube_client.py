@@ -55,6 +55,21 @@ async def test_request_says_who_and_what() -> None:
     assert "Content-Type" not in second.headers
 
 
+async def test_headers_of_ones_own_go_along() -> None:
+    seen: list[web.Request] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append(request)
+        return web.Response()
+
+    async with serving(handler) as url:
+        credentials = Credentials(Login(server_url=url), unchanged)
+        async with KubeClient(credentials, user_agent="ua/1", headers={"X-A": "b"}) as client:
+            await client.request("GET", "/x")
+    assert seen[0].headers["X-A"] == "b"
+    assert seen[0].headers["User-Agent"] == "ua/1"
+
+
 async def test_call_raises_what_a_status_means() -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.json_response({"kind": "Status", "reason": "AlreadyExists"}, status=409)

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kubeio.access import Refusal
 from kubeio.certificates import make_self_signed
-from kubeio.serving import HttpsServer, ServingOptions
+from kubeio.serving import PROXIED_AUTHORIZATION, HttpsServer, ServingOptions
 from tests.faultproxy import wait_until
 
 LOOPBACK = ServingOptions(bind_address="127.0.0.1", port=0)
@@ -107,6 +107,15 @@ async def test_all_but_probes_is_guarded() -> None:
             assert await get(session, path) == (403, f"get {path}: no\n")
         assert await get(session, "/explain/p", Authorization="Bearer key") == (200, "pod p")
         assert (await get(session, "/metrics", Authorization="Bearer key"))[0] == 200
+
+
+async def test_what_comes_by_a_proxy_may_show_its_token_in_another_header() -> None:
+    async with browser(make_server(guarded=True)) as session:
+        proxied = {PROXIED_AUTHORIZATION: "Bearer key"}
+        assert (await get(session, "/configz", **proxied))[0] == 200
+        # Who shows one of its own is judged by that.
+        both = {**proxied, "Authorization": "Bearer other"}
+        assert (await get(session, "/configz", **both))[0] == 403
 
 
 @pytest.mark.parametrize(
