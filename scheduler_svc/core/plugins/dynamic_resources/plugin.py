@@ -5,10 +5,11 @@ Differences: searches are limited in steps instead of time; claims are judged by
 again for the Pod itself when it is given a Node.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Final
 
 from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectKind, ObjectName, object_key
 from scheduler_svc.core.columns import Int64Array, NodeView
 from scheduler_svc.core.device_objects import ResourceClaim
 from scheduler_svc.core.devices.demands import Claim
@@ -71,6 +72,7 @@ _UNLIMITED: Final = 2**62
 DEFAULT_FILTER_TIMEOUT_SECONDS: Final = 10.0
 DEFAULT_BINDING_TIMEOUT_SECONDS: Final = 600.0
 _WRITE_TIMEOUT_SECONDS: Final = 60.0
+_BINDING_TIMEOUT: Final = "device binding timeout: context deadline exceeded"
 
 
 class DynamicResources(
@@ -283,10 +285,11 @@ class DynamicResources(
         reservation = self._reservations.get(pod.uid)
         if reservation is None:
             return SKIP
-        seconds = _WRITE_TIMEOUT_SECONDS
-        if is_awaited(reservation):
-            seconds += self._binding_timeout_seconds
-        return PreBindWork(self._reservations.write(pod, node_name, reservation), seconds)
+        work = self._reservations.write(pod, node_name, reservation)
+        if not is_awaited(reservation):
+            return PreBindWork(work, _WRITE_TIMEOUT_SECONDS)
+        seconds = _WRITE_TIMEOUT_SECONDS + self._binding_timeout_seconds
+        return PreBindWork(work, seconds, _BINDING_TIMEOUT)
 
     def pre_bind_progress(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         """Wait for the devices to be ready, where they take their time."""
@@ -299,6 +302,17 @@ class DynamicResources(
                 return status
         self._reservations.finish(pod.uid)
         return SUCCESS
+
+    def awaited_objects(
+        self, pod: PodInfo, node_name: str, cluster: Cluster
+    ) -> Collection[ObjectName] | None:
+        """Give the Pod's claims; any object where one is made whose name is not known yet."""
+        del node_name, cluster
+        reservation = self._reservations.get(pod.uid)
+        if reservation is None or reservation.made is not None:
+            return None
+        names = (claim.metadata for claim in reservation.claims.claims)
+        return [(ObjectKind.RESOURCE_CLAIM, object_key(it.namespace, it.name)) for it in names]
 
 
 def _extended_on_node(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from scheduler_svc.core.cluster import Cluster
+from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.devices.writes import BindClaims, ReleaseClaims
 from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
 from scheduler_svc.core.framework.evaluation import INFEASIBLE
@@ -276,8 +277,11 @@ def test_a_pod_waits_until_its_devices_are_ready() -> None:
     answer = here.plugin.pre_bind(pod, "n1", here.cluster)
     assert isinstance(answer, PreBindWork)
     assert answer.timeout_seconds == 160
+    assert answer.timeout_error == "device binding timeout: context deadline exceeded"
     assert answer.payload.announcement == ("waiting for binding conditions for device on node n1")
     assert here.plugin.pre_bind_progress(pod, "n1", here.cluster).code is Code.WAIT
+    awaited = here.plugin.awaited_objects(pod, "n1", here.cluster)
+    assert awaited == [(ObjectKind.RESOURCE_CLAIM, "default/c")]
     see(here.cluster)
     assert here.plugin.pre_bind_progress(pod, "n1", here.cluster).code is Code.WAIT
     see(here.cluster, ready="True")
@@ -323,6 +327,7 @@ def test_the_devices_of_a_claim_that_is_made_are_awaited_as_well() -> None:
     reserve(here, pod)
     work(here, pod)
     assert here.plugin.pre_bind_progress(pod, "n1", here.cluster).code is Code.WAIT
+    assert here.plugin.awaited_objects(pod, "n1", here.cluster) is None
     given = allocation(result("d0", bindingConditions=["ready"]))
     ready = {
         "driver": "gpu.example",
