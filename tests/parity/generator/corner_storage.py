@@ -200,7 +200,9 @@ def _ephemeral(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -
     if chance(r, 0.3):
         return source, []
     claim = _claim(f"{name_of(pod)}-corner", r, storageClassName="wffc")
-    uid = pod["metadata"]["uid"] if chance(r, 0.7) else "another"
+    # A Pod that runs has a claim of its own.
+    is_own = chance(r, 0.7) or not is_pending(pod)
+    uid = pod["metadata"]["uid"] if is_own else "another"
     owner = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": uid}
     claim["metadata"]["ownerReferences"] = [owner | {"controller": True}]
     if chance(r, 0.5):
