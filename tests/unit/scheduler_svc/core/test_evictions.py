@@ -59,13 +59,13 @@ def run(scheduler: Scheduler, *names: str, cpu: int = 2, **fields: bool) -> None
         assert scheduler.handle(PodUpserted(pod), at(0)) == []
 
 
-def leave(scheduler: Scheduler, name: str, seconds: float = 2) -> None:
+def leave(scheduler: Scheduler, name: str, seconds: float = 2, cpu: int = 2) -> None:
     """Tell that a victim has begun to terminate."""
     pod = make_pod_info(
         name,
         node="n1",
         priority=1,
-        requests={"cpu": 2},
+        requests={"cpu": cpu},
         is_terminating=True,
         conditions=[PREEMPTED],
         version="2",
@@ -308,3 +308,19 @@ def test_another_node_may_come_first() -> None:
     scheduler.handle(EvictionFinished(1), at(2))
     scheduler.handle(NodeUpserted(make_node_info("n2")), at(3))
     assert bound_to(step(scheduler, 10)) == "n2"
+
+
+def test_of_two_that_wait_for_one_victim_each_has_its_own_outcome() -> None:
+    scheduler = preempting()
+    run(scheduler, "a", cpu=4)
+    decide(scheduler, wants(1), 1)
+    decide(scheduler, wants(1, "new2"), 1)
+    scheduler.handle(EvictionFinished(1), at(2))
+    assert place(scheduler) is Place.UNSCHEDULABLE
+    assert place(scheduler, "new2") is Place.IN_FLIGHT
+    leave(scheduler, "a", 3, cpu=4)
+    assert place(scheduler, "new2") is Place.UNSCHEDULABLE
+    # Once is enough, though it is told again.
+    scheduler.handle(PodDeleted("uid-a"), at(4))
+    scheduler.handle(EvictionFinished(2), at(5))
+    assert bound_to(step(scheduler, 10)) == "n1"

@@ -207,3 +207,12 @@ def test_totals_are_compared_with_the_nodes_that_remain() -> None:
     totals = totals_without(prepared, cluster.columns, evaluation.totals, blocked)
     assert totals[:3].tolist() == [INFEASIBLE, 100, 25]
     assert evaluation.totals[:3].tolist() == [100, 50, 12]
+
+
+def test_scores_that_are_known_to_be_zero_are_shares_all_the_same() -> None:
+    cluster = make_cluster([make_node_info(name) for name in "ab"])
+    prepared = prepare(make_profile({}), make_pod_info(), cluster)
+    prepared.zero_scores = ["Devices"]
+    verdict = judge(prepared, cluster.columns)
+    assert {name: share.tolist() for name, share in verdict.shares.items()} == {"Devices": [0, 0]}
+    assert verdict.totals.tolist() == [0, 0]
