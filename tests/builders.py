@@ -65,6 +65,7 @@ class PodFields(TypedDict, total=False):
     namespace: str
     uid: str
     version: str
+    generation: int
     labels: dict[str, str]
     is_terminating: bool
     requests: Amounts
@@ -137,6 +138,7 @@ def make_pod(name: str = "a", **fields: Unpack[PodFields]) -> Pod:
             labels=fields.get("labels"),
             deletion_timestamp="2026-01-01T00:00:00Z" if fields.get("is_terminating") else None,
             owner_references=(fields["owner"],) if "owner" in fields else (),
+            generation=fields.get("generation", 0),
         ),
         spec=_pod_spec(fields),
         status=PodStatus(

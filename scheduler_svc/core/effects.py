@@ -60,12 +60,16 @@ class PatchPodCondition(msgspec.Struct, frozen=True, gc=False):
     """Set PodScheduled=False with a reason and a message.
 
     In the same write the Node that the Pod may hope for: "" for none, None leaves it.
+    `generation` is that of the Pod that was tried, `is_transition` that its condition is not
+    False already.
     """
 
     pod: PodReference
     reason: str
     message: str
     nominated_node_name: str | None = None
+    generation: int = 0
+    is_transition: bool = True
 
 
 class PatchNomination(msgspec.Struct, frozen=True, gc=False):
@@ -112,6 +116,7 @@ class Victim(msgspec.Struct, frozen=True):
 
     pod: PodReference
     event: RecordEvent
+    generation: int = 0
 
 
 class AttemptResult(StrEnum):

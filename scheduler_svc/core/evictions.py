@@ -82,7 +82,7 @@ class Evictions:
             turned_away = self._bindings.preempt(victim.uid, _PLUGIN, now)
             if turned_away is None:
                 event = _preempted(victim, pod, preemption.node_name)
-                victims.append(Victim(reference(victim), event))
+                victims.append(Victim(reference(victim), event, victim.generation))
             else:
                 note = " (in kube-scheduler memory)."
                 effects += turned_away

@@ -162,7 +162,14 @@ class FailureHandler:
             if not self._nominations.ask(newest, nomination) and former == nomination:
                 nomination = None
         if newest.condition != (told.reason, told.message):
-            patch = PatchPodCondition(reference(newest), told.reason, told.message, nomination)
+            patch = PatchPodCondition(
+                pod=reference(newest),
+                reason=told.reason,
+                message=told.message,
+                nominated_node_name=nomination,
+                generation=newest.generation,
+                is_transition=newest.condition is None,
+            )
             effects.append(patch)
         elif nomination is not None:
             effects.append(PatchNomination(reference(newest), nomination))

@@ -41,6 +41,7 @@ class ObjectMeta(ApiStruct, frozen=True):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     owner_references: tuple[OwnerReference, ...] = ()
+    generation: int = 0
 
 
 class Toleration(ApiStruct, frozen=True):

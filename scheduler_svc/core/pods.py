@@ -88,7 +88,8 @@ class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One Pod: who it is, where it is, and its shape.
 
     `requests` are what it takes on its Node: the shape's, or more during a resize.
-    `condition` is the reason and message of PodScheduled=False, where it is set. `owner` is
+    `generation` counts changes of the specification. `condition` is the reason and message of
+    PodScheduled=False, where it is set. `owner` is
     the controller's reference, `volumes` are those that may keep the Pod from some Nodes.
     `start_time` is RFC 3339 in UTC, so that texts compare as times. `is_preempted`: the
     scheduler has evicted it, and it has not ended yet. `annotations` are those that somebody
@@ -114,6 +115,7 @@ class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     volumes: tuple[Volume, ...] = ()
     claims: tuple[PodClaim, ...] = ()
     annotations: Labels = ()
+    generation: int = 0
 
     @property
     def key(self) -> str:
@@ -174,6 +176,7 @@ class PodInterner:
             volumes=tuple(volume for volume in spec.volumes if volume.is_tied),
             claims=_claims(pod) if spec.resource_claims else (),
             annotations=self._annotations(pod) if self._kept_annotations else (),
+            generation=meta.generation,
         )
 
     def _shape(self, pod: Pod) -> PodShape:

@@ -70,13 +70,14 @@ class _Condition(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     reason: str
     message: str
     last_transition_time: str = ""
+    observed_generation: int = 0
 
 
 class _Patch(msgspec.Struct, frozen=True):
-    """What to write: a condition's reason and message, a nomination, None for what is not new."""
+    """What to write: a condition, a nomination, None for what is not new."""
 
     pod: PodReference
-    condition: tuple[str, str] | None = None
+    condition: PatchPodCondition | None = None
     nominated_node_name: str | None = None
 
     def over(self, older: "_Patch | None") -> "_Patch":
@@ -285,8 +286,10 @@ class ConditionPatcher:
     def _encode(self, patch: _Patch) -> bytes:
         status: dict[str, Any] = {}
         if patch.condition is not None:
-            condition = _Condition("PodScheduled", "False", *patch.condition)
-            if patch.pod.uid not in self._unscheduled:
+            told = patch.condition
+            condition = _Condition("PodScheduled", "False", told.reason, told.message)
+            condition.observed_generation = told.generation
+            if told.is_transition and patch.pod.uid not in self._unscheduled:
                 condition.last_transition_time = format_time(self._clock().wall_seconds)
             status["conditions"] = [condition]
         if patch.nominated_node_name is not None:
@@ -298,8 +301,7 @@ class ConditionPatcher:
 def _patch_of(effect: PatchPodCondition | PatchNomination) -> _Patch:
     if isinstance(effect, PatchNomination):
         return _Patch(effect.pod, nominated_node_name=effect.nominated_node_name)
-    condition = (effect.reason, effect.message)
-    return _Patch(effect.pod, condition, effect.nominated_node_name)
+    return _Patch(effect.pod, effect, effect.nominated_node_name)
 
 
 async def _landed(flight: _Flight) -> None:

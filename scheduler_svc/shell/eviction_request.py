@@ -9,22 +9,23 @@ from typing import Final
 
 import msgspec
 
-from scheduler_svc.core.effects import PodReference
+from scheduler_svc.core.effects import PodReference, Victim
 from scheduler_svc.shell.timestamps import format_time
 
 OTHER_POD: Final = ("metadata.uid: Invalid value", "UID in precondition")
 """What the API server (1.36.3) says to a patch, and a deletion, of another Pod than the named."""
 
 
-class _Condition(msgspec.Struct, rename="camel", gc=False):
+class _Condition(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     type: str
     status: str
     reason: str
     message: str
     last_transition_time: str
+    observed_generation: int = 0
 
 
-def encode_disruption(pod: PodReference, message: str, wall_seconds: float) -> bytes:
+def encode_disruption(victim: Victim, message: str, wall_seconds: float) -> bytes:
     """Give the body of the patch of the status that says why the Pod has to go."""
     condition = _Condition(
         type="DisruptionTarget",
@@ -32,9 +33,10 @@ def encode_disruption(pod: PodReference, message: str, wall_seconds: float) -> b
         reason="PreemptionByScheduler",
         message=message,
         last_transition_time=format_time(wall_seconds),
+        observed_generation=victim.generation,
     )
     return msgspec.json.encode(
-        {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
+        {"metadata": {"uid": victim.pod.uid}, "status": {"conditions": [condition]}}
     )
 
 

@@ -166,7 +166,7 @@ class Evictor:
     async def _evict(self, effect: EvictPods, victim: Victim) -> str:
         """Evict one Pod; gives what went wrong, "" if it is on its way or gone."""
         async with self._requests:
-            patched = await self._patch(effect, victim.pod)
+            patched = await self._patch(effect, victim)
             if patched.verdict is not WriteVerdict.WRITTEN and not _is_gone(patched):
                 _warn("Could not tell a pod why it is evicted", victim.pod, patched.message)
             deleted = await self._delete(victim.pod)
@@ -182,8 +182,9 @@ class Evictor:
         _warn("Could not evict pod", victim.pod, deleted.message)
         return f"evicting {victim.pod.key}: {deleted.message}"
 
-    async def _patch(self, effect: EvictPods, pod: PodReference) -> WriteOutcome:
-        body = encode_disruption(pod, effect.message, self._clock().wall_seconds)
+    async def _patch(self, effect: EvictPods, victim: Victim) -> WriteOutcome:
+        pod = victim.pod
+        body = encode_disruption(victim, effect.message, self._clock().wall_seconds)
         return await self._try(
             pod, "PATCH", f"{pod_path(pod)}/status", body, try_count=PATCH_TRY_COUNT
         )

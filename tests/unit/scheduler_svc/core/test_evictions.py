@@ -106,6 +106,15 @@ def test_victims_are_evicted_and_the_pod_is_told_where_it_may_hope_to_run() -> N
     assert scheduler.nominator.node_name_of("uid-new") == "n1"
 
 
+def test_victims_are_told_in_the_generation_that_was_judged() -> None:
+    scheduler = preempting()
+    placed = make_pod_info("a", node="n1", priority=1, requests={"cpu": 4}, generation=5)
+    scheduler.handle(PodUpserted(placed), at(0))
+    eviction = the(EvictPods, decide(scheduler, wants(), 1))
+    assert isinstance(eviction, EvictPods)
+    assert [victim.generation for victim in eviction.victims] == [5]
+
+
 def test_the_pod_is_not_tried_until_its_victims_are_evicted() -> None:
     scheduler = preempting()
     run(scheduler, "a", "b")

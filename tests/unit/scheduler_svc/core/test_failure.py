@@ -135,6 +135,18 @@ def test_a_condition_that_says_so_already_is_left_alone(
     assert any(isinstance(effect, PatchPodCondition) for effect in effects) is is_patched
 
 
+@pytest.mark.parametrize(("status", "is_transition"), [("False", False), ("Unknown", True)])
+def test_the_condition_tells_what_was_tried_and_whether_it_turns_false(
+    status: str, is_transition: bool
+) -> None:
+    condition = PodCondition("PodScheduled", status, "SchedulingGated", "")
+    attempt = Attempt(make_pod_info(conditions=[condition], generation=3))
+    effects = attempt.handler.reject(attempt.queued, TEXT, at(5), NODE_NAME)
+    [patch] = [effect for effect in effects if isinstance(effect, PatchPodCondition)]
+    assert patch.generation == 3
+    assert patch.is_transition is is_transition
+
+
 def test_the_pod_comes_back_as_it_is_now() -> None:
     attempt = Attempt(make_pod_info())
     newest = make_pod_info(version="2", labels={"new": ""})

@@ -114,6 +114,24 @@ async def test_the_transition_is_told_once() -> None:
     assert has_transition == [True, False, True]
 
 
+async def test_what_was_false_before_has_not_turned_and_the_generation_is_told() -> None:
+    api = ScriptedApi(otherwise=OK)
+    pod = PodReference("default", "web-1", "uid-1")
+    async with patching(api) as patcher:
+        patcher.submit(
+            PatchPodCondition(pod, "Unschedulable", "m", generation=7, is_transition=False)
+        )
+        await patcher.drain(5)
+    [condition] = api.requests[0].body["status"]["conditions"]
+    assert condition == {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "m",
+        "observedGeneration": 7,
+    }
+
+
 async def test_what_was_withdrawn_is_not_written() -> None:
     gate = Gate()
     api = ScriptedApi(gate, otherwise=OK)

@@ -43,7 +43,7 @@ ANOTHER_DELETED = status(409, "Precondition failed: UID in precondition: uid-v1"
 def victim(name: str) -> Victim:
     pod = PodReference("shop", name, f"uid-{name}")
     event = RecordEvent(pod, "berthmaster", EventType.NORMAL, "Preempted", "Preempting", name)
-    return Victim(pod, event)
+    return Victim(pod, event, generation=4)
 
 
 def eviction(*names: str, number: int = 1) -> EvictPods:
@@ -103,6 +103,7 @@ async def test_a_victim_is_told_why_and_deleted() -> None:
         "status": "True",
         "reason": "PreemptionByScheduler",
         "message": MESSAGE,
+        "observedGeneration": 4,
     }
     assert (delete.method, delete.path) == ("DELETE", "/api/v1/namespaces/shop/pods/v1")
     assert delete.body == {
