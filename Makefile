@@ -57,7 +57,7 @@ status: $(INSTALLED) ## Say what of it is running
 demo: $(INSTALLED) ## Watch 100 Nodes fill with 500 Pods, and a leader die
 	@$(BIN)/python -m deploy.demo
 
-bench: $(INSTALLED) ## Measure, side by side with kube-scheduler (about an hour, on a quiet machine)
+bench: $(INSTALLED) ## Measure, side by side with kube-scheduler (about four hours, on a quiet machine)
 	@$(BIN)/python -m benchmarks all
 
 bench-quick: $(INSTALLED) ## The same with fewer Nodes, Pods and runs (a few minutes)

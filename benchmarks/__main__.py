@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks core|end-to-end|memory|startup|agent|all``.
+"""The command line: ``python -m benchmarks core|end-to-end|memory|startup|shapes|agent|all``.
 
 Tables go to standard output, progress to standard error. Exit code 0 if all was measured, whatever
 the figures; 1 for failure, 2 for bad usage, 130 after Ctrl-C (128 plus the signal's number after
@@ -8,20 +8,24 @@ another signal).
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
+from benchmarks.affinity_decisions import AFFINITY_DECISIONS
 from benchmarks.agent import measure_agent
 from benchmarks.core_decisions import measure_core
 from benchmarks.end_to_end import measure_end_to_end
 from benchmarks.errors import BenchmarkError
 from benchmarks.footprint import measure_footprint
+from benchmarks.full_cluster import measure_full_cluster
 from benchmarks.machine import describe_machine, use_cores
 from benchmarks.results import BENCHMARKS, Results
+from benchmarks.shapes import measure_shape
+from benchmarks.spread_decisions import SPREAD_DECISIONS
 from benchmarks.tables import show
 from benchmarks.workloads import DEFAULT_FILE, Workloads, load_workloads
 from deploy.controlplane import ControlPlaneError, Reporter, interrupts, obtain_binaries
@@ -29,7 +33,8 @@ from kubeio.errors import KubeError
 
 STATE_DIRECTORY: Final = Path(__file__).resolve().parents[1] / ".state" / "benchmarks"
 PROGRAMS: Final = ("kube-apiserver", "etcd", "kube-scheduler")
-REPETITIONS: Final = {"core": 3, "end-to-end": 5, "footprint": 3, "agent": 1}
+REPETITIONS: Final = {"core": 3, "end-to-end": 5, "footprint": 3, "shapes": 1, "agent": 1}
+FULL_CLUSTERS: Final = (SPREAD_DECISIONS, AFFINITY_DECISIONS)
 
 _EXAMPLES = """\
 examples:
@@ -38,8 +43,10 @@ examples:
   python -m benchmarks core
       the decision core alone, without an API server: a few minutes
   python -m benchmarks end-to-end --runs 3 > tables.md
+  python -m benchmarks shapes --only hard-spread preferred-affinity --runs 3
+      these of scheduler_perf's shapes; all of them take about three hours
   python -m benchmarks all
-      everything, about an hour; leave the machine alone meanwhile
+      everything, about four hours; leave the machine alone meanwhile
 
 Programs that are not there are downloaded or built first, as for `python -m deploy.controlplane`.
 """
@@ -71,6 +78,7 @@ def _fail(reporter: Reporter, text: str, code: int) -> int:
 def _run(options: argparse.Namespace, given: tuple[str, ...], reporter: Reporter) -> None:
     wanted = BENCHMARKS if options.benchmark == "all" else (options.benchmark,)
     workloads = load_workloads(options.workloads, quick=options.quick)
+    _check_names(options.only, workloads)
     use_cores(options.cores)
     started = datetime.now(UTC)
     results = Results(
@@ -91,6 +99,8 @@ def _run(options: argparse.Namespace, given: tuple[str, ...], reporter: Reporter
     if {"memory", "startup"} & set(wanted):
         runs.footprint(results)
         results.save(directory, name)
+    if "shapes" in wanted:
+        runs.shapes(results, save=lambda: results.save(directory, name))
     if "agent" in wanted:
         runs.agent(results)
     path = results.save(directory, name)
@@ -98,6 +108,16 @@ def _run(options: argparse.Namespace, given: tuple[str, ...], reporter: Reporter
     console.print(results.context(), soft_wrap=True, markup=False)
     show(results.tables(wanted), console)
     reporter.step(f"also in {path}, and with every run in {path.with_suffix('.json').name}")
+
+
+def _check_names(only: Sequence[str], workloads: Workloads) -> None:
+    known = [cluster.name for cluster in FULL_CLUSTERS]
+    known += [shape.name for shape in workloads.shapes]
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise BenchmarkError(
+            f"there is no shape {', '.join(map(repr, unknown))}; there are: {', '.join(known)}"
+        )
 
 
 class _Runs:
@@ -137,6 +157,34 @@ class _Runs:
             tell=self._reporter.step,
         )
 
+    def shapes(self, results: Results, *, save: Callable[[], object]) -> None:
+        """Measure the shapes that are asked for; all take long, so each is kept at once."""
+        only = self._options.only
+        repetitions = self._repetitions("shapes")
+        for cluster in FULL_CLUSTERS:
+            if not only or cluster.name in only:
+                result = measure_full_cluster(
+                    cluster,
+                    is_quick=self._options.quick,
+                    repetitions=repetitions,
+                    tell=self._reporter.step,
+                )
+                results.full_clusters += (result,)
+                save()
+        for shape in self._workloads.shapes:
+            if not only or shape.name in only:
+                self._obtain_programs(results)
+                results.shapes += (
+                    measure_shape(
+                        shape,
+                        self._workloads,
+                        repetitions=repetitions,
+                        state_dir=self._options.state_dir / "control-plane",
+                        tell=self._reporter.step,
+                    ),
+                )
+                save()
+
     def agent(self, results: Results) -> None:
         self._obtain_programs(results, ("kube-apiserver", "etcd"))
         results.agent = measure_agent(
@@ -169,14 +217,22 @@ def _parser() -> argparse.ArgumentParser:
         "benchmark",
         choices=(*BENCHMARKS, "all"),
         help="core: decisions without an API server; end-to-end: created to bound; memory and "
-        "startup: in a full cluster (both are measured by either); agent: the node agent",
+        "startup: in a full cluster (both are measured by either); shapes: those of "
+        "upstream's scheduler_perf; agent: the node agent",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="of the shapes, these only (default: all)",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, one run of each")
     parser.add_argument(
         "--runs",
         type=_count,
         metavar="N",
-        help="runs of each (default: core 3, end-to-end 5, agent 1, 3)",
+        help="runs of each (default: core 3, end-to-end 5, shapes 1, agent 1, 3)",
     )
     parser.add_argument(
         "--cores",

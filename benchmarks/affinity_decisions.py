@@ -1,19 +1,15 @@
 """The decision core alone, in a cluster full of Pods that want to be near others, or away.
 
-``python -m benchmarks.affinity_decisions``; how it is measured is in ``full_cluster``.
+How it is measured is in ``full_cluster``.
 """
 
-import sys
-from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.full_cluster import HOST, ZONE, Manifest, plain, run_command_line
+from benchmarks.full_cluster import HOST, ZONE, FullCluster, Manifest, plain
 
-GOAL_MEAN_MICROSECONDS: Final = 200
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-SUBJECT: Final = "Pods near others and away"
 
 
 def _near_and_away(own: str, _other: str) -> Manifest:
@@ -51,17 +47,6 @@ SHAPES: Final = MappingProxyType(
 )
 """What the Pods of an app want of others of their app, and of those of the next one."""
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code."""
-    return run_command_line(
-        "benchmarks.affinity_decisions",
-        SUBJECT,
-        SHAPES,
-        arguments,
-        goal_microseconds=GOAL_MEAN_MICROSECONDS,
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+AFFINITY_DECISIONS: Final = FullCluster(
+    "affinity-decisions", "Pods near others and away", SHAPES, goal_microseconds=200
+)

@@ -44,10 +44,13 @@ class BindingWatch:
     ----------
     bound_at_seconds
         By the Pod's name; ``time.perf_counter`` of the arrival here.
+    changed_at_seconds
+        When the last of them arrived, or the watch was made.
     """
 
     def __init__(self) -> None:
         self.bound_at_seconds: dict[str, float] = {}
+        self.changed_at_seconds = time.perf_counter()
         self._changed = asyncio.Event()
         self._listed = asyncio.Event()
 
@@ -74,7 +77,8 @@ class BindingWatch:
             return
         pod = event.object
         if pod.spec.node_name and pod.metadata.name not in self.bound_at_seconds:
-            self.bound_at_seconds[pod.metadata.name] = time.perf_counter()
+            self.changed_at_seconds = time.perf_counter()
+            self.bound_at_seconds[pod.metadata.name] = self.changed_at_seconds
             self._changed.set()
 
     async def wait_bound(

@@ -84,6 +84,10 @@ class Cluster:
         """
         await self._post(resource.collection, body, resource.plural)
 
+    async def create_at(self, path: str, body: bytes) -> None:
+        """Create one object at a path; `BenchmarkError` if the API server refuses."""
+        await self._post(path, body, path.rpartition("/")[2])
+
     async def bind(self, pods: ResourcePath, name: str, node: str) -> None:
         """Bind one Pod of a namespace; `BenchmarkError` if the API server refuses."""
         binding = {

@@ -4,18 +4,16 @@
 ``core_decisions``; each run has a process of its own.
 """
 
-import argparse
 import gc
 import multiprocessing
 import random
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from rich.console import Console
 
 from benchmarks.core_decisions import (
     SCHEDULER_NAME,
@@ -24,9 +22,9 @@ from benchmarks.core_decisions import (
     default_profile,
 )
 from benchmarks.distributions import distribution
-from benchmarks.machine import Quietness, describe_quietness, look_around, use_cores
+from benchmarks.machine import Quietness, look_around
 from benchmarks.manifests import as_stored, node_manifest, node_name
-from benchmarks.tables import Table, show
+from benchmarks.tables import Table
 from benchmarks.verdicts import at_most, cell, middle
 from benchmarks.workloads import NodeShape
 from scheduler_svc.core.clock import Now
@@ -54,6 +52,29 @@ class Sizes(msgspec.Struct, frozen=True):
 
     node_count: int = 5_000
     pod_count: int = 4_000
+
+
+QUICK_SIZES: Final = Sizes(500, 400)
+
+
+@dataclass(frozen=True)
+class FullCluster:
+    """Shapes of Pods that are compared in a full cluster; the goal is for the last one's mean."""
+
+    name: str
+    subject: str
+    shapes: Mapping[str, Shape]
+    goal_microseconds: float
+
+
+class FullClusterResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All runs by shape, and how busy the machine was before each."""
+
+    subject: str
+    goal_microseconds: float
+    sizes: Sizes
+    runs: dict[str, tuple[CoreRun, ...]]
+    quietness: tuple[Quietness, ...]
 
 
 def plain(_own: str, _other: str) -> Manifest:
@@ -132,51 +153,43 @@ _ROWS: Final[tuple[tuple[str, Callable[[CoreRun], float]], ...]] = (
 )
 
 
-def table_of(
-    subject: str, runs: Mapping[str, Sequence[CoreRun]], sizes: Sizes, *, goal_microseconds: float
-) -> Table:
-    """Show the shapes side by side; the goal, of the mean, is for the last one."""
-    rows = []
-    for position, (name, figure) in enumerate(_ROWS):
-        last = middle(list(runs.values())[-1], figure)
-        verdict = at_most(last, goal_microseconds) if position == 0 else ""
-        rows.append((name, *(cell(of_shape, figure) for of_shape in runs.values()), verdict))
-    title = (
-        f"{subject}: {sizes.node_count:,} Nodes, "
-        f"{sizes.node_count * PLACED_PODS_PER_NODE:,} Pods on them, {CLASS_COUNT} classes"
-    )
-    return Table(title, ("µs of CPU a Pod", *runs, f"to reach ({list(runs)[-1]})"), tuple(rows))
-
-
-def run_command_line(
-    program: str,
-    subject: str,
-    shapes: Mapping[str, Shape],
-    arguments: Sequence[str] | None,
-    *,
-    goal_microseconds: float,
-) -> int:
-    """Measure the shapes in turn, show the table, and return the exit code."""
-    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small cluster, one run")
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs (default: 3)")
-    options = parser.parse_args(arguments)
-    sizes = Sizes(500, 400) if options.quick else Sizes()
-    use_cores(2)
-
-    def tell(text: str) -> None:
-        print(text, file=sys.stderr)
-
-    runs: dict[str, list[CoreRun]] = {name: [] for name in shapes}
+def measure_full_cluster(
+    cluster: FullCluster, *, is_quick: bool, repetitions: int, tell: Callable[[str], None]
+) -> FullClusterResult:
+    """Measure the shapes in turn, each run in a process of its own."""
+    sizes = QUICK_SIZES if is_quick else Sizes()
+    runs: dict[str, list[CoreRun]] = {name: [] for name in cluster.shapes}
     quietness: list[Quietness] = []
     context = multiprocessing.get_context("spawn")
-    for _ in range(1 if options.quick else options.runs):
+    for repetition in range(1, repetitions + 1):
         for name, done in runs.items():
             quietness.append(look_around(tell))
             with ProcessPoolExecutor(max_workers=1, mp_context=context) as executor:
-                done.append(executor.submit(run_shape, shapes[name], sizes).result())
-            tell(f"{name}: {done[-1].known_class_mean:.1f} µs, p99 {done[-1].step.p99:.0f} µs")
-    console = Console(highlight=False)
-    console.print(describe_quietness(quietness))
-    show([table_of(subject, runs, sizes, goal_microseconds=goal_microseconds)], console)
-    return 0
+                run = executor.submit(run_shape, cluster.shapes[name], sizes).result()
+            done.append(run)
+            tell(
+                f"{cluster.name}, {name}, {repetition} of {repetitions}: "
+                f"{run.known_class_mean:.1f} µs a Pod, step p99 {run.step.p99:.0f} µs"
+            )
+    return FullClusterResult(
+        subject=cluster.subject,
+        goal_microseconds=cluster.goal_microseconds,
+        sizes=sizes,
+        runs={name: tuple(done) for name, done in runs.items()},
+        quietness=tuple(quietness),
+    )
+
+
+def full_cluster_table(result: FullClusterResult) -> Table:
+    """Show the shapes side by side; the goal, of the mean, is for the last one."""
+    runs, sizes = result.runs, result.sizes
+    rows = []
+    for position, (name, figure) in enumerate(_ROWS):
+        last = middle(list(runs.values())[-1], figure)
+        verdict = at_most(last, result.goal_microseconds) if position == 0 else ""
+        rows.append((name, *(cell(of_shape, figure) for of_shape in runs.values()), verdict))
+    title = (
+        f"Decision core, {result.subject}: {sizes.node_count:,} Nodes, "
+        f"{sizes.node_count * PLACED_PODS_PER_NODE:,} Pods on them, {CLASS_COUNT} classes"
+    )
+    return Table(title, ("µs of CPU a Pod", *runs, f"to reach ({list(runs)[-1]})"), tuple(rows))

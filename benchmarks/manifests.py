@@ -56,7 +56,11 @@ def plain_pod(name: str, template: PodTemplate, *, namespace: str, scheduler_nam
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": namespace, "labels": {"app": "plain"}},
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {"app": "plain", **template.labels},
+        },
         "spec": {
             "schedulerName": scheduler_name,
             "containers": [_container(template, class_index=0)],

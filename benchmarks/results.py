@@ -11,12 +11,15 @@ from benchmarks.agent_report import agent_table
 from benchmarks.core_decisions import CoreResult
 from benchmarks.end_to_end import EndToEndResult
 from benchmarks.footprint import FootprintResult
+from benchmarks.full_cluster import FullClusterResult, full_cluster_table
 from benchmarks.machine import Machine, Quietness, describe_quietness
 from benchmarks.report import core_table, end_to_end_table, memory_table, startup_table
+from benchmarks.shape_report import shape_tables
+from benchmarks.shapes import ShapeResult
 from benchmarks.tables import Table, to_markdown
 from benchmarks.workloads import Goals
 
-BENCHMARKS: Final = ("core", "end-to-end", "memory", "startup", "agent")
+BENCHMARKS: Final = ("core", "end-to-end", "memory", "startup", "shapes", "agent")
 
 
 class Results(msgspec.Struct, kw_only=True):
@@ -40,6 +43,8 @@ class Results(msgspec.Struct, kw_only=True):
     core: tuple[CoreResult, ...] = ()
     end_to_end: EndToEndResult | None = None
     footprint: FootprintResult | None = None
+    full_clusters: tuple[FullClusterResult, ...] = ()
+    shapes: tuple[ShapeResult, ...] = ()
     agent: AgentResult | None = None
 
     def tables(self, wanted: Sequence[str] = BENCHMARKS) -> list[Table]:
@@ -53,12 +58,17 @@ class Results(msgspec.Struct, kw_only=True):
             tables.append(memory_table(self.footprint, self.goals))
         if self.footprint is not None and "startup" in wanted:
             tables.append(startup_table(self.footprint, self.goals))
+        if "shapes" in wanted:
+            tables += [full_cluster_table(result) for result in self.full_clusters]
+            tables += shape_tables(self.shapes) if self.shapes else []
         if self.agent is not None and "agent" in wanted:
             tables.append(agent_table(self.agent))
         return tables
 
     def _quietness(self) -> list[Quietness]:
         before = [quietness for result in self.core for quietness in result.quietness]
+        before += [each for result in self.full_clusters for each in result.quietness]
+        before += [run.quietness for result in self.shapes for run in result.runs]
         for results in (self.end_to_end, self.footprint, self.agent):
             if results is not None:
                 before += [run.quietness for run in results.runs]

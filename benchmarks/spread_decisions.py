@@ -1,17 +1,12 @@
 """The decision core alone, in a cluster full of Pods that are to be spread.
 
-``python -m benchmarks.spread_decisions``; how it is measured is in ``full_cluster``.
+How it is measured is in ``full_cluster``.
 """
 
-import sys
-from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.full_cluster import HOST, ZONE, Manifest, plain, run_command_line
-
-GOAL_MEAN_MICROSECONDS: Final = 120
-SUBJECT: Final = "Pods spread over zones and hosts"
+from benchmarks.full_cluster import HOST, ZONE, FullCluster, Manifest, plain
 
 
 def _constraint(own: str, key: str, when_unsatisfiable: str) -> Manifest:
@@ -56,17 +51,6 @@ SHAPES: Final = MappingProxyType(
 )
 """How the Pods of an app are to be spread."""
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code."""
-    return run_command_line(
-        "benchmarks.spread_decisions",
-        SUBJECT,
-        SHAPES,
-        arguments,
-        goal_microseconds=GOAL_MEAN_MICROSECONDS,
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+SPREAD_DECISIONS: Final = FullCluster(
+    "spread-decisions", "Pods spread over zones and hosts", SHAPES, goal_microseconds=120
+)

@@ -24,11 +24,15 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class NodeShape(_Table, frozen=True, kw_only=True):
-    """What some Nodes of a pool are like; `share` in parts of the pool."""
+    """What some Nodes of a pool are like; `share` in parts of the pool.
+
+    Of each of the `objects` there is one for each Node.
+    """
 
     allocatable: dict[str, str]
     labels: dict[str, str] = {}
     taints: tuple[dict[str, str], ...] = ()
+    objects: tuple[str, ...] = ()
     share: Count = 1
 
 
@@ -43,13 +47,26 @@ class PodTemplate(_Table, frozen=True, kw_only=True):
     """What some classes of a pool are like; `share` in parts of the pool's classes.
 
     A class requests `class_step_milli_cpu` more than the class before it. `spec` is laid
-    over the Pod's specification, in the API's own terms.
+    over the Pod's specification, in the API's own terms. Of each of the `objects` there is one
+    for each Pod.
     """
 
     requests: PodRequests
     class_step_milli_cpu: int = 0
+    labels: dict[str, str] = {}
     spec: dict[str, Any] = {}
+    objects: tuple[str, ...] = ()
     share: Count = 1
+
+
+class ObjectTemplate(_Table, frozen=True, kw_only=True):
+    """An object that Nodes, Pods or a shape need; `path` is where it is created.
+
+    In both ``{pod}``, ``{namespace}`` and ``{node}`` stand for the names of what it is made for.
+    """
+
+    path: str
+    manifest: dict[str, Any]
 
 
 class Workload(_Table, frozen=True, kw_only=True):
@@ -83,6 +100,53 @@ class EndToEndWorkload(Workload, frozen=True, kw_only=True):
 
     warm_up_pod_count: Count
     create_concurrency: Count
+
+
+class Churn(_Table, frozen=True, kw_only=True):
+    """What a client does besides, again and again, while Pods are measured.
+
+    It creates a Pod of `pod_pool`, if one is named, and `objects`; after it has deleted those of
+    the time before if it `replaces` them. With `deletes_placed` it deletes a placed Pod.
+    """
+
+    every_milliseconds: Count
+    pod_pool: str = ""
+    objects: tuple[str, ...] = ()
+    replaces: bool = False
+    deletes_placed: bool = False
+
+
+class ShapeWorkload(Workload, frozen=True, kw_only=True):
+    """A shape of scheduler_perf's: `pod_count` Pods of `pod_pool` in a cluster that has others.
+
+    Before them are `placed_count` Pods on the Nodes in turn, of `placed_pools` in turn, in
+    `namespace_count` namespaces; and `waiting_count` Pods of `waiting_pool` that no scheduler may
+    take. A pool stands for its first template. `raw_ratio` is what part of the raw bind run is
+    to be reached.
+    """
+
+    name: str
+    upstream: str
+    node_pool: str = "perf"
+    placed_count: int = 0
+    placed_pools: tuple[str, ...] = ("plain",)
+    namespace_count: Count = 1
+    waiting_count: int = 0
+    waiting_pool: str = "plain"
+    warm_up_pool: str = "plain"
+    warm_up_pod_count: Count = 20
+    objects: tuple[str, ...] = ()
+    churn: Churn | None = None
+    raw_ratio: Ratio | None = None
+    create_concurrency: Count = 32
+
+    @property
+    def pools(self) -> set[str]:
+        """The Pod pools that are used."""
+        pools = {self.pod_pool, self.waiting_pool, self.warm_up_pool, *self.placed_pools}
+        if self.churn is not None and self.churn.pod_pool:
+            pools.add(self.churn.pod_pool)
+        return pools
 
 
 class FootprintWorkload(Workload, frozen=True, kw_only=True):
@@ -147,6 +211,8 @@ class Workloads(_Table, frozen=True, kw_only=True):
     end_to_end: EndToEndWorkload
     footprint: FootprintWorkload
     agent: AgentWorkload
+    shapes: tuple[ShapeWorkload, ...]
+    objects: dict[str, ObjectTemplate]
 
 
 class _Shared(Protocol):
@@ -177,6 +243,7 @@ def load_workloads(path: Path = DEFAULT_FILE, *, quick: bool = False) -> Workloa
             end_to_end=resized(workloads.end_to_end),
             footprint=resized(workloads.footprint),
             agent=resized(workloads.agent),
+            shapes=tuple(resized(workload) for workload in workloads.shapes),
         )
     except (OSError, ValueError) as error:
         raise BenchmarkError(f"{path}: {error}") from error
@@ -203,11 +270,27 @@ def _check_pools(workloads: Workloads) -> None:
         *workloads.core,
         workloads.end_to_end,
         workloads.footprint,
+        *workloads.shapes,
     )
+    pod_pools = {workload.pod_pool for workload in all_workloads} | {workloads.agent.pod_pool}
     for workload in all_workloads:
         if not workloads.node_pools.get(workload.node_pool):
             raise ValueError(f"there is no node pool {workload.node_pool!r}")
-        if not workloads.pod_pools.get(workload.pod_pool):
-            raise ValueError(f"there is no pod pool {workload.pod_pool!r}")
-    if not workloads.pod_pools.get(workloads.agent.pod_pool):
-        raise ValueError(f"there is no pod pool {workloads.agent.pod_pool!r}")
+    for pool in pod_pools.union(*(shape.pools for shape in workloads.shapes)):
+        if not workloads.pod_pools.get(pool):
+            raise ValueError(f"there is no pod pool {pool!r}")
+    for name in _objects_of(workloads):
+        if name not in workloads.objects:
+            raise ValueError(f"there is no object {name!r}")
+
+
+def _objects_of(workloads: Workloads) -> set[str]:
+    of_pools = (
+        template.objects
+        for pools in (workloads.node_pools, workloads.pod_pools)
+        for pool in pools.values()
+        for template in pool
+    )
+    churns = (shape.churn.objects for shape in workloads.shapes if shape.churn is not None)
+    of_shapes = (shape.objects for shape in workloads.shapes)
+    return set().union(*of_pools, *churns, *of_shapes)

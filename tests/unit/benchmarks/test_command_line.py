@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.errors import BenchmarkError
+from benchmarks.full_cluster import FullCluster, FullClusterResult, Sizes
 from tests.unit.benchmarks.test_report import core_results
 
 
@@ -80,3 +81,34 @@ def test_bad_usage_has_its_exit_code(
         main(arguments)
     assert caught.value.code == 2
     assert "usage" in capsys.readouterr().err
+
+
+def test_a_shape_that_is_not_there_is_told_with_those_that_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["shapes", "--only", "hard-spread", "nothing", "--state-dir", str(tmp_path)]
+    assert main(arguments) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("error: there is no shape 'nothing'; there are: spread-decisions, ")
+    assert "preferred-affinity" in told
+
+
+def test_only_the_shapes_that_are_asked_for_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = []
+
+    def measure(cluster: FullCluster, **_: object) -> FullClusterResult:
+        measured.append(cluster.name)
+        return FullClusterResult(
+            subject=cluster.subject,
+            goal_microseconds=1,
+            sizes=Sizes(),
+            runs=dict.fromkeys(cluster.shapes, ()),
+            quietness=(),
+        )
+
+    monkeypatch.setattr("benchmarks.__main__.measure_full_cluster", measure)
+    assert main(["shapes", "--only", "affinity-decisions", "--state-dir", str(tmp_path)]) == 0
+    assert measured == ["affinity-decisions"]
+    assert "### Decision core, Pods near others and away: 5,000 Nodes" in capsys.readouterr().out

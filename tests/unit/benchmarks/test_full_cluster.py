@@ -3,7 +3,15 @@
 import pytest
 
 from benchmarks import affinity_decisions, spread_decisions
-from benchmarks.full_cluster import CLASS_COUNT, Shape, Sizes, plain, run_shape, table_of
+from benchmarks.full_cluster import (
+    CLASS_COUNT,
+    FullClusterResult,
+    Shape,
+    Sizes,
+    full_cluster_table,
+    plain,
+    run_shape,
+)
 
 SHAPES = {**affinity_decisions.SHAPES, **spread_decisions.SHAPES}
 
@@ -24,8 +32,24 @@ def test_every_pod_finds_a_node_and_is_counted_once(shape: Shape) -> None:
 
 def test_the_goal_is_for_the_last_shape() -> None:
     run = run_shape(plain, Sizes(60, 40))
-    runs = {"plain": [run], "both": [run]}
-    table = table_of("Pods", runs, Sizes(60, 40), goal_microseconds=120)
+    result = FullClusterResult(
+        subject="Pods",
+        goal_microseconds=120,
+        sizes=Sizes(60, 40),
+        runs={"plain": (run,), "both": (run,)},
+        quietness=(),
+    )
+    table = full_cluster_table(result)
     assert table.columns == ("µs of CPU a Pod", "plain", "both", "to reach (both)")
     assert [bool(row[-1]) for row in table.rows] == [True, False, False, False, False]
     assert "600 Pods on them" in table.title
+
+
+def test_the_goals_are_those_that_were_agreed_on() -> None:
+    spread, affinity = spread_decisions.SPREAD_DECISIONS, affinity_decisions.AFFINITY_DECISIONS
+    assert (spread.goal_microseconds, affinity.goal_microseconds) == (120, 200)
+    assert (list(spread.shapes)[-1], list(affinity.shapes)[-1]) == (
+        "hard by zone, soft by host",
+        "both",
+    )
+    assert (Sizes().node_count, CLASS_COUNT) == (5_000, 20)

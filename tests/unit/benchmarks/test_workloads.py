@@ -33,6 +33,10 @@ def test_a_quick_run_is_smaller_in_sizes_only() -> None:
         ("pod_count = 3_000", "pod_count = 0", "pod_count"),
         ('node_pool = "mixed"', 'node_pool = "missing"', "no node pool 'missing'"),
         ('pod_pool = "plain"', 'pod_pool = "missing"', "no pod pool 'missing'"),
+        ('placed_pools = ["affinity"]', 'placed_pools = ["no"]', "no pod pool 'no'"),
+        ('pod_pool = "preemptor"', 'pod_pool = "no"', "no pod pool 'no'"),
+        ('objects = ["csi_node"]', 'objects = ["no"]', "no object 'no'"),
+        ('objects = ["churn_node"', 'objects = ["no"', "no object 'no'"),
         ("[end_to_end]", "[end_to_end", "line"),
     ],
 )
@@ -67,3 +71,27 @@ def test_shapes_come_in_turn_as_often_as_their_shares() -> None:
     shapes = [NodeShape(allocatable={"cpu": str(share)}, share=share) for share in (2, 1, 3)]
     picked = [pick(shapes, index).share for index in range(12)]
     assert picked == [2, 2, 1, 3, 3, 3] * 2
+
+
+def test_the_shapes_with_goals_are_those_that_were_agreed_on() -> None:
+    shapes = load_workloads().shapes
+    assert {shape.name: shape.raw_ratio for shape in shapes if shape.raw_ratio} == {
+        "hard-spread": 0.8,
+        "required-anti-affinity": 0.8,
+        "preferred-affinity": 0.8,
+    }
+    assert all(shape.node_count == 5_000 for shape in shapes if shape.raw_ratio)
+    assert len({shape.name for shape in shapes}) == len(shapes)
+
+
+def test_the_small_size_is_smaller_in_every_shape() -> None:
+    for full, small in zip(load_workloads().shapes, load_workloads(quick=True).shapes, strict=True):
+        assert small.pod_count < full.pod_count
+        assert small.placed_count <= full.placed_count
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_no_two_pods_that_avoid_each_other_have_to_share_a_node(quick: bool) -> None:
+    for shape in load_workloads(quick=quick).shapes:
+        if shape.name.startswith("required-anti-affinity"):
+            assert shape.placed_count + shape.pod_count <= shape.node_count
