@@ -8,6 +8,7 @@ from scheduler_svc.core.framework.resource_scoring import (
     MostAllocated,
     RequestedToCapacityRatio,
 )
+from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
 from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.config import Configuration, default_configuration, load_configuration
@@ -20,6 +21,8 @@ from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.terms import (
     prefers,
     term,
 )
+from tests.unit.scheduler_svc.core.preemption.building import failed_attempt
+from tests.unit.scheduler_svc.core.preemption.building import pod as preemptible
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
@@ -205,3 +208,31 @@ def test_arguments_of_inter_pod_affinity(arguments: str, expected: dict[str, obj
         "selected": asked(make_pod_info(away=away))["a1"],
     }
     assert answer == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "searched"),
+    [
+        ("{minCandidateNodesAbsolute: 20, minCandidateNodesPercentage: 0}", 49),
+        ("{minCandidateNodesAbsolute: 0, minCandidateNodesPercentage: 80}", 99),
+        ("{}", 99),
+    ],
+)
+def test_arguments_of_default_preemption(arguments: str, searched: int) -> None:
+    profile = only_profile(
+        configured(
+            "profiles: [{schedulerName: s, pluginConfig: "
+            f"[{{name: DefaultPreemption, args: {arguments}}}]}}]"
+        )
+    )
+    [plugin] = [p for p in profile.post_filter if isinstance(p, DefaultPreemption)]
+    assert plugin in profile.pre_enqueue
+    # From the 31st Node on, the first that does the least harm is the 50th, and then the last.
+    nodes = [make_node_info(f"n{i}") for i in range(100)]
+    pods = [
+        preemptible(f"p{i}", 1 if i in (49, 99) else 5, node=f"n{i}", requests={"cpu": 4})
+        for i in range(100)
+    ]
+    pods[49] = preemptible("p49", 1, started="09:00", node="n49", requests={"cpu": 4})
+    attempt = failed_attempt(make_pod_info(priority=10, requests={"cpu": 4}), nodes, pods, seed=30)
+    assert plugin.post_filter(attempt).nomination == f"n{searched}"
