@@ -92,5 +92,5 @@ class Oracle:
             except subprocess.TimeoutExpired as error:
                 raise OracleError(f"no answer in {error.timeout:g} s") from error
         if done.returncode != 0:
-            raise OracleError(done.stderr[-2000:])
+            raise OracleError(done.stderr[:2000])
         return [json.loads(line) for line in done.stdout.splitlines()]
