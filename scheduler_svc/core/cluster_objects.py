@@ -34,7 +34,6 @@ class ApiObject(Protocol):
     @property
     def metadata(self) -> ObjectMeta:
         """Its name, namespace and uid."""
-        ...
 
 
 # (object before, object after); None for one that was not there, or is no more.

@@ -152,7 +152,11 @@ class CacheMachine(RuleBasedStateMachine):
     def pod_goes(self, data: st.DataObject) -> None:
         uid = data.draw(st.sampled_from(sorted(self.pods)))
         known = self.cache.get(uid)
-        assert self.cache.remove(uid) is known is not None
+        removed = self.cache.remove(uid)
+        assert known is not None
+        assert removed is not None
+        assert (removed.uid, removed.shape) == (uid, known.shape)
+        assert removed.node_name == self.pods[uid][1]
         assert self.cache.remove(uid) is None
         self.assumed.discard(uid)
         del self.pods[uid]

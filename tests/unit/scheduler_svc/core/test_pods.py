@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from scheduler_svc.core import pods as pods_module
+from scheduler_svc.core.annotated_objects import AnnotatedPod
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.objects import (
     ContainerPort,
@@ -259,3 +260,25 @@ def test_pod_level_requests_are_kept_apart_from_the_containers() -> None:
 def test_a_quantity_that_cannot_be_read_is_said() -> None:
     with pytest.raises(InputError, match="'lots' is no quantity"):
         make_pod_info(requests={"cpu": "lots"})
+
+
+def annotated(annotations: dict[str, str] | None) -> AnnotatedPod:
+    metadata = {"name": "a", "annotations": annotations}
+    return msgspec.convert({"metadata": metadata, "spec": {}}, AnnotatedPod)
+
+
+def test_annotations_are_kept_if_somebody_asks_for_them() -> None:
+    interner = PodInterner(frozenset({"team", "cost"}))
+    pod = interner.intern(annotated({"team": "data", "huge": "x" * 1000}))
+    assert pod.annotations == (("team", "data"),)
+    assert interner.intern(annotated(None)).annotations == ()
+    assert PodInterner().intern(annotated({"team": "data"})).annotations == ()
+    assert interner.intern(make_pod("b")).annotations == ()
+
+
+def test_label_sets_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pods_module, "_MAX_LABEL_SETS", 2)
+    interner = PodInterner()
+    for number in range(5):
+        labels = {"n": str(number)}
+        assert interner.intern(make_pod("a", labels=labels)).labels == (("n", str(number)),)

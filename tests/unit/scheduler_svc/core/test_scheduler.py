@@ -1,6 +1,7 @@
 """The scheduler as a whole: events in, one decision a step, effects out."""
 
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import pytest
 
@@ -11,6 +12,7 @@ from scheduler_svc.core.events import (
     BindFailed,
     BindFailure,
     BindSucceeded,
+    FeedUpdated,
     NodeDeleted,
     NodeUpserted,
     ObjectDeleted,
@@ -26,7 +28,7 @@ from scheduler_svc.core.framework.cluster_events import (
     EventRegistration,
     EventResource,
 )
-from scheduler_svc.core.framework.interface import EnqueueExtensions, PreBindWork
+from scheduler_svc.core.framework.interface import EnqueueExtensions, FedPlugin, PreBindWork
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import Namespace, ObjectMeta, Taint
@@ -37,7 +39,7 @@ from scheduler_svc.core.plugins.taint_toleration import TaintToleration
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.status import Code, Status
-from tests.builders import at, make_node_info, make_pod_info
+from tests.builders import SCHEDULER, at, make_node_info, make_pod_info
 from tests.scripted_plugins import Filtering, Permitting, PreBinding, named
 from tests.unit.scheduler_svc.core.staging import Points, add, bound_to, decide, stage, step, the
 
@@ -277,3 +279,20 @@ def test_objects_are_kept_and_their_changes_call_waiting_pods() -> None:
     assert scheduler.handle(ObjectDeleted(kind, "default/data"), at(3)) == []
     assert scheduler.cluster.objects[kind].get("default", "data") is None
     assert scheduler.handle(ObjectDeleted(kind, "default/data"), at(4)) == []
+
+
+def test_a_feed_is_for_the_plugin_that_has_its_name() -> None:
+    class Fed(Filtering, FedPlugin):
+        told: ClassVar[list[Any]] = []
+
+        def take_in(self, value: Any) -> Status:
+            self.told.append(value)
+            return Status(Code.SUCCESS)
+
+        def feed_event(self) -> ClusterEvent:
+            return ClusterEvent(f"Feed/{self.name}", ActionType.UPDATE)
+
+    scheduler = stage({"filter": [named("Fed", Fed)()]})
+    assert scheduler.handle(FeedUpdated(SCHEDULER, "Other", 1), at(0)) == []
+    assert scheduler.handle(FeedUpdated(SCHEDULER, "Fed", 2), at(0)) == []
+    assert Fed.told == [2]

@@ -1,6 +1,7 @@
 """Plugins that look at the whole cluster are asked each time; the rest is kept and patched."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -258,3 +259,22 @@ def test_only_named_nodes_are_feasible() -> None:
         scores=[named("Fairness", Fairness)()],
     )
     assert totals(evaluation, cache) == {"a": INFEASIBLE, "b": 100}
+
+
+def test_a_filter_may_be_asked_about_candidates_only() -> None:
+    class NotFirst(Filtering):
+        filter_scope = Scope.CLUSTER
+        asks_candidates_only = True
+        answers: ClassVar[list[list[bool] | None]] = [None, [True, False]]
+
+        def filter(self, state: State, nodes: NodeView) -> BoolArray | None:
+            assert nodes.count == 2
+            answer = self.answers.pop(0)
+            return None if answer is None else np.array(answer)
+
+    cache = nodes("a", "b", "c")
+    evaluation = evaluate(
+        cache,
+        filters=[named("F", Filtering)({"a": NO}), named("Candidates", NotFirst)()],
+    )
+    assert totals(evaluation, cache) == {"a": INFEASIBLE, "b": 0, "c": INFEASIBLE}

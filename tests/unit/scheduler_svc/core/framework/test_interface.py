@@ -1,8 +1,9 @@
 """What the contracts give to plugins that say nothing themselves."""
 
+from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
 from scheduler_svc.core.status import Code
-from tests.builders import make_columns, make_node_info
+from tests.builders import make_columns, make_node_info, make_pod_info
 from tests.scripted_plugins import Scoring, named
 
 
@@ -22,3 +23,10 @@ def test_a_score_depends_on_nothing_outside_of_its_scope() -> None:
     before = plugin.score_version(None, columns)
     columns.set_node(make_node_info())
     assert plugin.score_version(None, columns) == before
+
+
+def test_a_state_weighs_nothing_and_nothing_has_failed_unless_the_plugin_says_so() -> None:
+    plugin = named("S", Scoring)({})
+    assert plugin.state_size_bytes(object()) == 0
+    assert plugin.failure(object()) is None
+    assert plugin.projection(make_pod_info(), Cluster()) is None
