@@ -35,6 +35,7 @@ from scheduler_svc.core.effects import (
     RunPreBind,
 )
 from scheduler_svc.core.events import BindFailed, BindFailure, PermitDecided, PreBindFinished
+from scheduler_svc.core.extenders import Extenders
 from scheduler_svc.core.failure import FailureHandler, Rejectors
 from scheduler_svc.core.framework.cluster_events import ASSIGNED_POD_DELETE
 from scheduler_svc.core.framework.interface import PreBindPlugin, PreBindWork
@@ -69,10 +70,17 @@ class BindingCycle(msgspec.Struct, gc=False):
 class BindingCycles:
     """All Pods that have a Node and are not bound yet, by uid."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, failures: FailureHandler) -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        failures: FailureHandler,
+        extenders: Extenders,
+    ) -> None:
         self._cache = cache
         self._queue = queue
         self._failures = failures
+        self._extenders = extenders
         self._cycles: dict[str, BindingCycle] = {}
         # Only those that wait for somebody: most Pods never do.
         self._waiting: dict[str, BindingCycle] = {}
@@ -110,6 +118,9 @@ class BindingCycles:
 
     def _bind(self, cycle: BindingCycle, now: Now) -> list[Effect]:
         pod = cycle.queued.pod
+        extender = self._extenders.binder(pod)
+        if extender is not None:
+            return [_binding(cycle, extender.number)]
         for plugin in cycle.profile.bind:
             status = plugin.bind(pod, cycle.node_name)
             if status.code is Code.SKIP:
@@ -117,17 +128,7 @@ class BindingCycles:
             if status.code is not Code.SUCCESS:
                 text = f'running Bind plugin "{plugin.name}": {status.message}'
                 return self._undo(cycle, text, now)
-            return [
-                BindPod(
-                    pod=cycle.reference,
-                    scheduler_name=cycle.profile.scheduler_name,
-                    node_name=cycle.node_name,
-                    decision_id=cycle.decision_id,
-                    attempt=cycle.queued.attempts,
-                    decided_at_seconds=cycle.decided_at.wall_seconds,
-                    queue_wait_seconds=cycle.queue_wait_seconds,
-                )
-            ]
+            return [_binding(cycle)]
         return self._undo(cycle, "no Bind plugin took the Pod", now)
 
     def _announce(self, cycle: BindingCycle) -> list[Effect]:
@@ -223,7 +224,10 @@ class BindingCycles:
             undone = _undo_work(cycle)
             self._release(cycle, now)
             return undone
-        return self._undo(cycle, f'running Bind plugin "DefaultBinder": {event.message}', now)
+        text = event.message
+        if not event.by_extender:
+            text = f'running Bind plugin "DefaultBinder": {text}'
+        return self._undo(cycle, text, now)
 
     def delete(self, uid: str, now: Now) -> None:
         """Take in that the Pod is gone, or on its way: it goes no further if it waits."""
@@ -293,6 +297,19 @@ class BindingCycles:
             self._queue.move_on_event(
                 ASSIGNED_POD_DELETE, placed, None, now, eligible=lambda other: other.uid != pod.uid
             )
+
+
+def _binding(cycle: BindingCycle, extender: int | None = None) -> BindPod:
+    return BindPod(
+        pod=cycle.reference,
+        scheduler_name=cycle.profile.scheduler_name,
+        node_name=cycle.node_name,
+        decision_id=cycle.decision_id,
+        attempt=cycle.queued.attempts,
+        decided_at_seconds=cycle.decided_at.wall_seconds,
+        queue_wait_seconds=cycle.queue_wait_seconds,
+        extender=extender,
+    )
 
 
 def _undo_work(cycle: BindingCycle) -> list[Effect]:

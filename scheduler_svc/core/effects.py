@@ -1,9 +1,11 @@
 """Everything the core may ask for, carried out by the shell; imperative.
 
 Whatever has an outcome that matters comes back as an event (`BindPod` as `BindSucceeded`
-or `BindFailed`, `RunPreBind` as `PreBindFinished`, `EvictPods` as `EvictionFinished`).
+or `BindFailed`, `RunPreBind` as `PreBindFinished`, `EvictPods` as `EvictionFinished`,
+`AskExtenders` as `ExtendersAnswered`, `AskAboutVictims` as `VictimsAnswered`).
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -27,7 +29,8 @@ class BindPod(msgspec.Struct, frozen=True, gc=False):
     """Post a Binding. The rest becomes annotations of the Pod, in the same write.
 
     `decided_at_seconds` is wall time; `queue_wait_seconds` is how long the Pod waited in
-    the queue before the attempt.
+    the queue before the attempt. `extender` is the number of the one that is to bind the Pod
+    instead, None for nobody.
     """
 
     pod: PodReference
@@ -37,6 +40,42 @@ class BindPod(msgspec.Struct, frozen=True, gc=False):
     attempt: int
     decided_at_seconds: float
     queue_wait_seconds: float
+    extender: int | None = None
+
+
+class AskExtenders(msgspec.Struct, frozen=True, gc=False):
+    """Ask extenders, by their numbers, about Nodes on which a Pod fits.
+
+    Those of `filters` are asked in turn, each about the Nodes that the one before left over,
+    then those of `prioritizes` at once. The outcome is one `ExtendersAnswered` of that ticket.
+    """
+
+    pod: PodReference
+    scheduler_name: str
+    ticket: int
+    node_names: tuple[str, ...]
+    filters: tuple[int, ...]
+    prioritizes: tuple[int, ...]
+
+
+class NodeVictims(msgspec.Struct, frozen=True, gc=False):
+    """The Pods that would have to go from a Node, and how many of them break a budget."""
+
+    pods: tuple[PodReference, ...]
+    violation_count: int
+
+
+class AskAboutVictims(msgspec.Struct, frozen=True, gc=False):
+    """Ask an extender on which Nodes, by name, Pods may be evicted for a Pod.
+
+    The outcome is one `VictimsAnswered` of that ticket.
+    """
+
+    pod: PodReference
+    scheduler_name: str
+    ticket: int
+    extender: int
+    victims: Mapping[str, NodeVictims]
 
 
 class RunPreBind(msgspec.Struct, frozen=True, gc=False):
@@ -165,6 +204,8 @@ class ReportPreemption(msgspec.Struct, frozen=True, gc=False):
 
 Effect = (
     BindPod
+    | AskExtenders
+    | AskAboutVictims
     | RunPreBind
     | RunCleanup
     | PatchPodCondition

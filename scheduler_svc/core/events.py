@@ -3,6 +3,7 @@
 Objects come decoded and compact (`nodes.NodeInfo`, `pods.PodInfo`).
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -82,11 +83,15 @@ class BindFailure(StrEnum):
 
 
 class BindFailed(msgspec.Struct, frozen=True, gc=False):
-    """The Pod was not bound by us; `message` is for people."""
+    """The Pod was not bound by us; `message` is for people.
+
+    `by_extender`: an extender was to bind it.
+    """
 
     uid: str
     failure: BindFailure
     message: str
+    by_extender: bool = False
 
 
 class PreBindFinished(msgspec.Struct, frozen=True, gc=False):
@@ -112,7 +117,51 @@ class EvictionFinished(msgspec.Struct, frozen=True, gc=False):
     error: str = ""
 
 
-Outcome = BindSucceeded | BindFailed | PreBindFinished | PermitDecided | EvictionFinished
+class ExtendersAnswered(msgspec.Struct, frozen=True, gc=False):
+    """What extenders say of the Nodes that they were asked about.
+
+    `passing` is what all of them left over. `failed` and `unresolvable` are reasons by Node,
+    the latter where evicting Pods would not help; a Node may have none. `scores` are sums over
+    the extenders, weighted and on the scale of plugins' totals. With an `error` nothing else
+    counts. `waited_seconds` is how long the answer took.
+    """
+
+    uid: str
+    ticket: int
+    passing: tuple[str, ...] = ()
+    failed: Mapping[str, str] = {}
+    unresolvable: Mapping[str, str] = {}
+    scores: Mapping[str, int] = {}
+    error: str = ""
+    waited_seconds: float = 0.0
+
+
+class VictimUids(msgspec.Struct, frozen=True, gc=False):
+    """The Pods that an extender would have go from a Node, and how many of them break a budget."""
+
+    uids: tuple[str, ...]
+    violation_count: int
+
+
+class VictimsAnswered(msgspec.Struct, frozen=True, gc=False):
+    """Whom an extender would evict, by Node; what it does not name is not to be done.
+
+    `url` says which extender, for people. With an `error` nothing else counts.
+    """
+
+    uid: str
+    ticket: int
+    victims: Mapping[str, VictimUids] = {}
+    url: str = ""
+    error: str = ""
+    waited_seconds: float = 0.0
+
+
+ExtenderAnswer = ExtendersAnswered | VictimsAnswered
+
+Outcome = (
+    BindSucceeded | BindFailed | PreBindFinished | PermitDecided | EvictionFinished | ExtenderAnswer
+)
 """What became of something that the core has decided."""
 
 Event = (

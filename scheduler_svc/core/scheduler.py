@@ -25,6 +25,7 @@ from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import object_key
+from scheduler_svc.core.consultation import Consultation
 from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import (
@@ -32,6 +33,8 @@ from scheduler_svc.core.events import (
     BindSucceeded,
     Event,
     EvictionFinished,
+    ExtenderAnswer,
+    ExtendersAnswered,
     FeedUpdated,
     NodeDeleted,
     NodeUpserted,
@@ -41,8 +44,10 @@ from scheduler_svc.core.events import (
     PodDeleted,
     PodUpserted,
     PreBindFinished,
+    VictimsAnswered,
 )
 from scheduler_svc.core.evictions import Evictions
+from scheduler_svc.core.extenders import EXTENDER, Extenders
 from scheduler_svc.core.failure import FailureHandler
 from scheduler_svc.core.framework.cluster_changes import (
     NODE_ADD,
@@ -50,12 +55,14 @@ from scheduler_svc.core.framework.cluster_changes import (
     node_changes,
     object_change,
 )
+from scheduler_svc.core.framework.cluster_events import EVERY_EVENT, EventRegistration
 from scheduler_svc.core.framework.interface import FedPlugin
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.nominator import Nominator
+from scheduler_svc.core.parked import ParkedAttempts
 from scheduler_svc.core.pod_events import PodEvents
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Gate, QueueStatistics, SchedulingQueue
@@ -64,12 +71,17 @@ from scheduler_svc.core.status import Code
 
 
 class SchedulerStatistics(msgspec.Struct, frozen=True):
-    """Counts for gauges. `binding_count` Pods are between their decision and being bound."""
+    """Counts for gauges.
+
+    `binding_count` Pods are between their decision and being bound; `parked_count` Pods wait
+    for extenders.
+    """
 
     node_count: int
     pod_count: int
     assumed_pod_count: int
     binding_count: int
+    parked_count: int
     class_count: int
     class_size_bytes: int
     queue: QueueStatistics
@@ -91,6 +103,8 @@ class Scheduler:
         Prefix of decision ids, unique among running schedulers.
     witness
         Sees each choice of a Node, before anything has changed by it.
+    extenders
+        Who outside of the process takes part in decisions.
     initial_backoff_seconds, max_backoff_seconds
         How long a Pod waits after a failed attempt: doubling from the one to the other.
     """
@@ -102,9 +116,11 @@ class Scheduler:
         seed: int = 0,
         instance: str = "berthmaster",
         witness: Witness | None = None,
+        extenders: Extenders | None = None,
         initial_backoff_seconds: float = 1,
         max_backoff_seconds: float = 10,
     ) -> None:
+        extenders = extenders or Extenders()
         self._profiles: Mapping[str, Profile] = {p.scheduler_name: p for p in profiles}
         self.cluster = Cluster()
         self.columns = self.cluster.columns
@@ -112,7 +128,7 @@ class Scheduler:
         self.queue = SchedulingQueue(
             sort_key=profiles[0].queue_sort.sort_key,
             pre_enqueue=self._pre_enqueue,
-            registrations={p.scheduler_name: p.registrations() for p in profiles},
+            registrations={p.scheduler_name: _registrations(p, extenders) for p in profiles},
             initial_backoff_seconds=initial_backoff_seconds,
             max_backoff_seconds=max_backoff_seconds,
         )
@@ -122,7 +138,8 @@ class Scheduler:
         self.nominator = Nominator(self.columns)
         nominations = Nominations(self.nominator, self.queue)
         failures = FailureHandler(self.queue, nominations, self.pending)
-        self._bindings = BindingCycles(self.cache, self.queue, failures)
+        self._parked = ParkedAttempts()
+        self._bindings = BindingCycles(self.cache, self.queue, failures, extenders)
         self._evictions = Evictions(self._bindings, failures, nominations)
         self._cycles = {
             profile.scheduler_name: SchedulingCycle(
@@ -132,7 +149,9 @@ class Scheduler:
                 bindings=self._bindings,
                 evictions=self._evictions,
                 failures=failures,
-                seed=seed,
+                consultation=Consultation(
+                    extenders, self._parked, self.cache, self.nominator, seed
+                ),
                 instance=instance,
             )
             for profile in profiles
@@ -181,8 +200,25 @@ class Scheduler:
             case EvictionFinished():
                 self._evictions.finish(event, now)
                 return []
+            case ExtendersAnswered() | VictimsAnswered():
+                return self._resume(event, now)
             case _:
                 return self._bindings.decide_permit(event, now)
+
+    def _resume(self, answer: ExtenderAnswer, now: Now) -> list[Effect]:
+        """Go on with an attempt that waited for extenders, with the Pod as it is now."""
+        attempt = self._parked.take(answer)
+        if attempt is None:
+            return []
+        newest = self.pending.get(answer.uid)
+        if newest is None or newest.is_terminating:
+            self.queue.done(answer.uid)
+            return []
+        attempt.queued.pod = newest
+        cycle = self._cycles[newest.scheduler_name]
+        if isinstance(answer, ExtendersAnswered):
+            return cycle.resume(attempt, answer, now)
+        return cycle.resume_preemption(attempt, answer, now)
 
     def _take_feed(self, event: FeedUpdated, now: Now) -> None:
         for plugin in self._profiles[event.scheduler_name].plugins:
@@ -256,6 +292,7 @@ class Scheduler:
             queue=self.queue.statistics(),
         )
 
+            parked_count=len(self._parked),
     def validate(self) -> None:
         """Check every invariant. O(Nodes + Pods); raises `InvariantError`."""
         self.cache.validate()
@@ -263,3 +300,13 @@ class Scheduler:
         for cached in self.cache.pods():
             if self.queue.get(cached.pod.uid) is not None:
                 raise InvariantError(f"{cached.pod.key} is on a Node and waits for one, too")
+
+
+def _registrations(
+    profile: Profile, extenders: Extenders
+) -> Mapping[str, Sequence[EventRegistration]]:
+    """Give the events that may undo rejections: any may change an extender's mind."""
+    registrations = profile.registrations()
+    if extenders.can_reject:
+        registrations[EXTENDER] = (EventRegistration(EVERY_EVENT),)
+    return registrations

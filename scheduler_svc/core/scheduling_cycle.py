@@ -13,12 +13,14 @@ from scheduler_svc.core.binding_cycle import BindingCycle, BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.columns import NodeColumns
-from scheduler_svc.core.effects import Effect
+from scheduler_svc.core.consultation import Consultation
+from scheduler_svc.core.effects import AskExtenders, Effect
+from scheduler_svc.core.events import ExtendersAnswered, VictimsAnswered
 from scheduler_svc.core.evictions import Evictions
 from scheduler_svc.core.failure import FailureHandler, Rejectors, failed_scheduling, reference
 from scheduler_svc.core.framework.class_cache import ClassCache
 from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation
-from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis, diagnose
+from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, TotalArray
 from scheduler_svc.core.framework.filtering import NodeGroup
 from scheduler_svc.core.framework.nominated import (
@@ -29,6 +31,7 @@ from scheduler_svc.core.framework.nominated import (
 from scheduler_svc.core.framework.post_filter import (
     FailedAttempt,
     PostFilterResult,
+    resume_post_filters,
     run_post_filters,
 )
 from scheduler_svc.core.framework.prepared_class import PreparedClass
@@ -36,7 +39,9 @@ from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.select import select_row
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.framework.verdict import totals_without
+from scheduler_svc.core.parked import ParkedAttempt, ParkedPreemption
 from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.preemption import AskedVictims
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
 from scheduler_svc.core.status import Code, Status
 
@@ -49,8 +54,9 @@ Witness = Callable[[PodInfo, ClassEvaluation, NodeColumns, int], None]
 class SchedulingCycle:
     """Decides Pods of one profile.
 
-    `seed` settles ties; `instance` makes decision ids unique among schedulers. `witness` sees
-    each choice of a Node.
+    `consultation` asks extenders, and has the seed that settles ties; `instance` makes decision
+    ids unique among schedulers. `witness` sees each choice of a Node. An attempt that extenders
+    have a say in ends in a question, and goes on when that is answered.
     """
 
     def __init__(
@@ -62,7 +68,7 @@ class SchedulingCycle:
         bindings: BindingCycles,
         evictions: Evictions,
         failures: FailureHandler,
-        seed: int,
+        consultation: Consultation,
         instance: str,
     ) -> None:
         self._profile = profile
@@ -73,11 +79,14 @@ class SchedulingCycle:
         self._bindings = bindings
         self._evictions = evictions
         self._failures = failures
-        self._seed = seed
+        self._seed = consultation.seed
         self._instance = instance
         self.witness: Witness | None = None
         self._decision_count = 0
         self.classes = ClassCache(profile, cache.cluster)
+        self._consultation = consultation
+        self._extenders = consultation.extenders
+        self._parked = consultation.parked
 
     def run(
         self, queued: QueuedPodInfo, now: Now, stopwatch: Stopwatch | None = None
@@ -88,29 +97,69 @@ class SchedulingCycle:
             self._queue.done(pod.uid)
             return [failed_scheduling(pod, f"skip schedule deleting pod: {pod.key}")]
         if self._cache.columns.node_count == 0:
-            # Nobody rejected the Pod, so it is tried again after a backoff.
-            nobody = Rejectors(frozenset())
-            return self._failures.reject(queued, NO_NODES_TEXT, now, nobody, nomination="")
+            return self._without_nodes(queued, now)
+        attempt = ParkedAttempt(queued, now, self._extenders.deciding(pod))
+        return self._decide(attempt, now, None, stopwatch)
+
+    def resume(self, attempt: ParkedAttempt, answer: ExtendersAnswered, now: Now) -> list[Effect]:
+        """Go on with what extenders say of the Nodes they were asked about."""
+        if answer.error:
+            return self._failures.fail(attempt.queued, answer.error, now)
+        attempt.take(answer)
+        if self._cache.columns.node_count == 0:
+            return self._without_nodes(attempt.queued, now)
+        return self._decide(attempt, now, answer, None)
+
+    def _without_nodes(self, queued: QueuedPodInfo, now: Now) -> list[Effect]:
+        # Nobody rejected the Pod, so it is tried again after a backoff.
+        nobody = Rejectors(frozenset())
+        return self._failures.reject(queued, NO_NODES_TEXT, now, nobody, nomination="")
+
+    def _decide(
+        self,
+        attempt: ParkedAttempt,
+        now: Now,
+        answer: ExtendersAnswered | None,
+        stopwatch: Stopwatch | None,
+    ) -> list[Effect]:
+        """Choose a Node, by what is known now; or ask extenders about some."""
+        queued, pod = attempt.queued, attempt.queued.pod
         evaluation = self.classes.evaluation(pod, stopwatch)
         failure = evaluation.prepared.failure()
         if failure is not None:
             return self._failures.fail(queued, failure.message, now)
         respected = respected_pods(pod, self._cache, self._nominator)
-        row = self._choose(evaluation, pod, respected)
+        row: int | None = None
+        if evaluation.prepared.rejection is None:
+            totals = evaluation.totals
+            if respected is not None:
+                totals = self._leave_room(evaluation.prepared, totals, respected)
+            if attempt.extenders:
+                chosen = self._consult(attempt, answer, evaluation.prepared, totals)
+                if isinstance(chosen, AskExtenders):
+                    return [chosen]
+                row = chosen
+            else:
+                row = self._choose(totals, pod)
         if row is None:
-            return self._fit_nowhere(queued, evaluation.prepared, respected, now)
+            return self._fit_nowhere(attempt, evaluation.prepared, respected, now)
         if self.witness is not None:
             self.witness(pod, evaluation, self._cache.columns, row)
-        return self._assume(queued, row, now)
+        return self._assume(attempt, row, now)
 
-    def _choose(
-        self, evaluation: ClassEvaluation, pod: PodInfo, respected: RespectedPods | None
-    ) -> int | None:
-        if evaluation.prepared.rejection is not None:
-            return None
-        totals = evaluation.totals
-        if respected is not None:
-            totals = self._leave_room(evaluation.prepared, totals, respected)
+    def _consult(
+        self,
+        attempt: ParkedAttempt,
+        answer: ExtendersAnswered | None,
+        prepared: PreparedClass,
+        totals: TotalArray,
+    ) -> AskExtenders | int | None:
+        row = None
+        if answer is not None:
+            row = self._consultation.choose(attempt, answer, prepared, totals)
+        return self._consultation.ask(attempt, totals) if row is None else row
+
+    def _choose(self, totals: TotalArray, pod: PodInfo) -> int | None:
         # The Node where victims have been evicted for the Pod, say.
         own = self._cache.columns.rows.get(self._nominator.node_name_of(pod.uid))
         if own is not None and totals[own] != INFEASIBLE:
@@ -132,15 +181,47 @@ class SchedulingCycle:
 
     def _fit_nowhere(
         self,
-        queued: QueuedPodInfo,
+        attempt: ParkedAttempt,
         prepared: PreparedClass,
         respected: RespectedPods | None,
         now: Now,
     ) -> list[Effect]:
+        queued = attempt.queued
         if prepared.rejection is not None and prepared.rejection.code is Code.ERROR:
             return self._failures.fail(queued, prepared.rejection.message, now)
-        diagnosis = diagnose(prepared, self._cache.columns, respected)
-        result = self._run_post_filter(queued, prepared, diagnosis, now)
+        diagnosis = attempt.diagnose(prepared, self._cache.columns, respected)
+        failed = self._failed_attempt(queued, prepared, diagnosis, now)
+        result = run_post_filters(self._profile.post_filter, failed)
+        if result.status.code is not Code.WAIT:
+            return self._reject(queued, diagnosis, result, now)
+        victims = AskedVictims(result.candidates, failed.extenders)
+        attempt.preemption = ParkedPreemption(prepared, diagnosis, result, victims)
+        question = victims.question(queued.pod, self._parked.park(attempt))
+        return [*result.effects, question]
+
+    def resume_preemption(
+        self, attempt: ParkedAttempt, answer: VictimsAnswered, now: Now
+    ) -> list[Effect]:
+        """Go on with what an extender says of the Pods that may be evicted."""
+        queued, asked = attempt.queued, attempt.preemption
+        if asked is None:
+            return self._failures.fail(queued, "an extender was asked about Nodes", now)
+        error = asked.victims.take(answer, self._cache)
+        if not error and not asked.victims.is_settled():
+            return [asked.victims.question(queued.pod, self._parked.park(attempt))]
+        failed = self._failed_attempt(queued, asked.prepared, asked.diagnosis, now)
+        result = resume_post_filters(
+            self._profile.post_filter,
+            failed,
+            asked.begun,
+            asked.victims.result(queued.pod, self._cache, error),
+        )
+        return self._reject(queued, asked.diagnosis, result, now)
+
+    def _reject(
+        self, queued: QueuedPodInfo, diagnosis: Diagnosis, result: PostFilterResult, now: Now
+    ) -> list[Effect]:
+        """Have done what PostFilter wants, and put the Pod back."""
         rejectors = Rejectors(diagnosis.unschedulable_plugins, diagnosis.pending_plugins)
         effects = list(result.effects)
         stays_in_flight = False
@@ -158,10 +239,10 @@ class SchedulingCycle:
             stays_in_flight=stays_in_flight,
         )
 
-    def _run_post_filter(
+    def _failed_attempt(
         self, queued: QueuedPodInfo, prepared: PreparedClass, diagnosis: Diagnosis, now: Now
-    ) -> PostFilterResult:
-        attempt = FailedAttempt(
+    ) -> FailedAttempt:
+        return FailedAttempt(
             pod=queued.pod,
             prepared=prepared,
             diagnosis=diagnosis,
@@ -170,11 +251,12 @@ class SchedulingCycle:
             now=now,
             evicted_uids=self._evictions.evicted_uids,
             seed=crc32(f"{queued.pod.uid}/{queued.attempts}".encode(), self._seed),
+            extenders=self._extenders.preempting(queued.pod),
         )
-        return run_post_filters(self._profile.post_filter, attempt)
 
-    def _assume(self, queued: QueuedPodInfo, row: int, now: Now) -> list[Effect]:
-        pod, profile = queued.pod, self._profile
+    def _assume(self, attempt: ParkedAttempt, row: int, now: Now) -> list[Effect]:
+        queued, profile = attempt.queued, self._profile
+        pod = queued.pod
         node_name = self._cache.columns.names[row]
         self._cache.assume(pod, row)
         self._nominations.end(pod, now, placed_on=node_name)
@@ -198,7 +280,7 @@ class SchedulingCycle:
             node_name=node_name,
             decision_id=f"{self._instance}-{self._decision_count:x}",
             decided_at=now,
-            queue_wait_seconds=now.monotonic_seconds - queued.timestamp_seconds,
+            queue_wait_seconds=attempt.begun.monotonic_seconds - queued.timestamp_seconds,
             permits=permits,
             pre_bind=list(profile.pre_bind),
         )

@@ -132,6 +132,7 @@ class SchedulerProcess:
                 writers.binder,
                 writers.pre_bind,
                 writers.evictor,
+                writers.extenders,
             ):
                 return await self._supervise()
         except* InvariantError as errors:
@@ -240,6 +241,7 @@ class SchedulerProcess:
             writers.pre_bind.drain(BINDINGS_DRAIN_SECONDS),
             writers.binder.drain(BINDINGS_DRAIN_SECONDS),
             writers.evictor.drain(BINDINGS_DRAIN_SECONDS),
+            writers.extenders.drain(BINDINGS_DRAIN_SECONDS),
         )
         if writers.election is not None:
             await writers.election.release()
@@ -254,6 +256,7 @@ class SchedulerProcess:
         """Drop what has not been sent: it is the new leader's."""
         writers = self.parts.writers
         for writer in (
+            writers.extenders,
             writers.evictor,
             writers.pre_bind,
             writers.binder,

@@ -1,6 +1,7 @@
 """Builds the parts of a scheduler and connects them; nothing is started here."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.process_collector import ProcessCollector
@@ -13,10 +14,12 @@ from kubeio.watch_metrics import WatchMetrics
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
-from scheduler_svc.shell.executor import Executor
+from scheduler_svc.shell.executor import EffectWriters, Executor
 from scheduler_svc.shell.explain.asking import Profiles
 from scheduler_svc.shell.explain.endpoint import ExplainEndpoint
 from scheduler_svc.shell.explain.memory import DecisionMemory
+from scheduler_svc.shell.extenders import ExtenderMetrics, core_extenders
+from scheduler_svc.shell.extenders.full_objects import VIEW_NAME, FullObjects
 from scheduler_svc.shell.hooks import Hooks, Identity
 from scheduler_svc.shell.inbox import Inbox
 from scheduler_svc.shell.journal import Journal
@@ -29,7 +32,8 @@ from scheduler_svc.shell.metrics import (
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
 from scheduler_svc.shell.reflectors import Reflectors
 from scheduler_svc.shell.startup import StartPlan
-from scheduler_svc.shell.writers import Writers, make_writers
+from scheduler_svc.shell.view import View
+from scheduler_svc.shell.writers import Asking, Writers, make_writers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +65,12 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         instance=identity.instance,
         witness=memory.witness,
         initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
+        extenders=core_extenders(plan.extenders, configuration),
         max_backoff_seconds=configuration.pod_max_backoff_seconds,
     )
     inbox = Inbox()
-    writers = make_writers(plan, identity, access, hooks, scheduler, inbox)
+    asking = Asking(FullObjects(access.client), ExtenderMetrics())
+    writers = make_writers(plan, identity, access, hooks, scheduler, inbox, asking=asking)
     attempts = AttemptMetrics(tuple(profile.scheduler_name for profile in plan.profiles))
     plugins = PluginMetrics()
     executor = _make_executor(plan, writers, attempts, plugins, memory)
@@ -74,6 +80,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         plugins={name for profile in plan.profiles for name in profile.plugin_names},
         pod_annotations=plan.pod_annotations,
         on_listed=hooks.on_listed,
+        more_views=_views_for_extenders(plan, asking.objects),
         seed=identity.seed,
     )
     lag = LoopLag()
@@ -86,14 +93,12 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         WriteMetrics(writers.binder, writers.patcher, writers.recorder),
         access.calls,
         lag,
+        asking.metrics,
         ProcessMetrics(plan.options.version, writers.election),
     )
     server = _make_server(plan, access, registry)
-    explaining = Profiles(plan.profiles, judges_all=False)
-    endpoint = ExplainEndpoint(
-        scheduler, explaining, memory, is_listed=lambda: reflectors.is_listed
-    )
-    endpoint.add_to(server)
+    _serve_pod_resources(server, scheduler, writers)
+    _serve_explanations(server, plan, scheduler, memory, reflectors)
     return Parts(
         scheduler=scheduler,
         inbox=inbox,
@@ -114,11 +119,14 @@ def _make_executor(
     memory: DecisionMemory,
 ) -> Executor:
     return Executor(
-        binder=writers.binder,
-        patcher=writers.patcher,
-        recorder=writers.recorder,
-        pre_bind=writers.pre_bind,
-        evictor=writers.evictor,
+        EffectWriters(
+            binder=writers.binder,
+            patcher=writers.patcher,
+            recorder=writers.recorder,
+            pre_bind=writers.pre_bind,
+            evictor=writers.evictor,
+            extenders=writers.extenders,
+        ),
         attempt_metrics=attempts,
         plugin_metrics=plugins,
         journal=Journal(attempts, memory=memory, dry_run=plan.options.dry_run),
@@ -126,6 +134,12 @@ def _make_executor(
 
 
 def _make_registry(*sources: MetricSource) -> CollectorRegistry:
+def _views_for_extenders(plan: StartPlan, objects: FullObjects) -> dict[str, View[Any]]:
+    if any(extender.needs_nodes for extender in plan.extenders):
+        return {VIEW_NAME: objects.node_view()}
+    return {}
+
+
     registry = CollectorRegistry()
     registry.register(LoopCollector(lambda: [m for source in sources for m in source.collect()]))
     ProcessCollector(registry=registry)

@@ -1,8 +1,11 @@
 """Hands each effect of the core to who carries it out, and notes it on the way."""
 
+from dataclasses import dataclass
 from typing import Protocol, TypeVar, assert_never
 
 from scheduler_svc.core.effects import (
+    AskAboutVictims,
+    AskExtenders,
     BindPod,
     Effect,
     EvictPods,
@@ -15,7 +18,7 @@ from scheduler_svc.core.effects import (
     RunCleanup,
     RunPreBind,
 )
-from scheduler_svc.core.events import BindFailed, Event
+from scheduler_svc.core.events import BindFailed, Event, ExtendersAnswered, VictimsAnswered
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal
@@ -31,26 +34,35 @@ class Writer(Protocol[E_contra]):
         """Begin, or queue."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectWriters:
+    """Who carries out which effects; a Binding goes to `extenders` if one is to bind the Pod."""
+
+    binder: Writer[BindPod]
+    patcher: Writer[PatchPodCondition | PatchNomination]
+    recorder: Writer[RecordEvent]
+    pre_bind: Writer[RunPreBind | RunCleanup]
+    evictor: Writer[EvictPods]
+    extenders: Writer[AskExtenders | AskAboutVictims | BindPod]
+
+
 class Executor:
     """Carries out what the core asks for."""
 
     def __init__(
         self,
+        writers: EffectWriters,
         *,
-        binder: Writer[BindPod],
-        patcher: Writer[PatchPodCondition | PatchNomination],
-        recorder: Writer[RecordEvent],
-        pre_bind: Writer[RunPreBind | RunCleanup],
-        evictor: Writer[EvictPods],
         attempt_metrics: AttemptMetrics,
         plugin_metrics: PluginMetrics,
         journal: Journal | None = None,
     ) -> None:
-        self._binder = binder
-        self._patcher = patcher
-        self._recorder = recorder
-        self._pre_bind = pre_bind
-        self._evictor = evictor
+        self._binder = writers.binder
+        self._patcher = writers.patcher
+        self._recorder = writers.recorder
+        self._pre_bind = writers.pre_bind
+        self._evictor = writers.evictor
+        self._extenders = writers.extenders
         self._attempt_metrics = attempt_metrics
         self._plugin_metrics = plugin_metrics
         self._journal = journal or Journal(attempt_metrics)
@@ -61,13 +73,24 @@ class Executor:
 
     def handled(self, event: Event, effects: list[Effect]) -> None:
         """Carry out what follows from an event."""
-        seconds = self._journal.bind_failed(event) if isinstance(event, BindFailed) else 0.0
+        seconds = 0.0
+        if isinstance(event, BindFailed):
+            seconds = self._journal.bind_failed(event)
+        elif isinstance(event, ExtendersAnswered | VictimsAnswered):
+            seconds = event.waited_seconds
+            if effects and not _is_question(effects[-1]):
+                self._attempt_metrics.attempted(seconds)
         if effects:
             self._carry_out(effects, seconds)
 
     def attempted(self, effects: list[Effect], seconds: float) -> None:
-        """Carry out what follows from an attempt; no effects: the Pod needed none."""
-        if effects:
+        """Carry out what follows from an attempt; no effects: the Pod needed none.
+
+        One that ends in a question for extenders counts when that is answered.
+        """
+        if effects and _is_question(effects[-1]):
+            self._carry_out(effects, seconds)
+        elif effects:
             self._attempt_metrics.attempted(seconds)
             self._plugin_metrics.attempted(_profile_of(effects))
             self._carry_out(effects, seconds)
@@ -81,23 +104,37 @@ class Executor:
             match effect:
                 case BindPod():
                     self._journal.decided(effect)
-                    self._binder.submit(effect)
-                case ReportBound():
-                    self._journal.bound(effect)
+                    binds = self._binder if effect.extender is None else self._extenders
+                    binds.submit(effect)
+                case AskExtenders() | AskAboutVictims():
+                    self._extenders.submit(effect)
                 case RecordEvent():
                     self._recorder.submit(effect)
                 case PatchPodCondition() | PatchNomination():
                     self._patcher.submit(effect)
-                case ReportAttempt():
-                    self._journal.attempt_failed(effect, seconds)
                 case RunPreBind() | RunCleanup():
                     self._pre_bind.submit(effect)
                 case EvictPods():
                     self._evictor.submit(effect)
-                case ReportPreemption():
-                    self._attempt_metrics.preemption.attempted(effect)
                 case _:
-                    assert_never(effect)
+                    self._report(effect, seconds)
+
+    def _report(
+        self, effect: ReportBound | ReportAttempt | ReportPreemption, seconds: float
+    ) -> None:
+        match effect:
+            case ReportBound():
+                self._journal.bound(effect)
+            case ReportAttempt():
+                self._journal.attempt_failed(effect, seconds)
+            case ReportPreemption():
+                self._attempt_metrics.preemption.attempted(effect)
+            case _:
+                assert_never(effect)
+
+
+def _is_question(effect: Effect) -> bool:
+    return isinstance(effect, AskExtenders | AskAboutVictims)
 
 
 def _profile_of(effects: list[Effect]) -> str:

@@ -60,6 +60,7 @@ class CoreMetrics:
             gauge(table.INFLIGHT_EVENTS, _labelled(queue.in_flight_events.items())),
             gauge(table.UNSCHEDULABLE_PODS, rejected.items()),
             gauge(table.CACHE_SIZE, _labelled(sizes.items())),
+            gauge(table.PARKED_PODS, [(_NO_LABELS, statistics.parked_count)]),
             gauge(table.CLASSES, [(_NO_LABELS, statistics.class_count)]),
             gauge(table.CLASS_BYTES, [(_NO_LABELS, statistics.class_size_bytes)]),
         ]

@@ -74,8 +74,14 @@ def make_profiles(
     mistakes: list[str] = []
     missing: dict[str, None] = {}
     profiles = []
+    ignored = frozenset(
+        resource.name
+        for extender in configuration.extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
     for profile in configuration.profiles:
-        plugins = _make_plugins(profile, registry)
+        plugins = _make_plugins(profile, registry, ignored)
         missing.update(dict.fromkeys(n for n in profile.plugin_names if n not in plugins))
         points = _place(profile, plugins)
         mistakes += _unprepared(profile.scheduler_name, points)
@@ -88,9 +94,12 @@ def make_profiles(
     return Profiles(tuple(profiles), tuple(missing))
 
 
-def _make_plugins(profile: Profile, registry: Mapping[str, Factory]) -> dict[str, Plugin]:
+def _make_plugins(
+    profile: Profile, registry: Mapping[str, Factory], ignored: frozenset[str]
+) -> dict[str, Plugin]:
+    """Make them; the resources in `ignored` are extenders' alone to check."""
     return {
-        name: registry[name](**_constructor_arguments(profile.args.get(name)))
+        name: registry[name](**_constructor_arguments(profile.args.get(name), ignored))
         for name in profile.plugin_names
         if name in registry
     }
@@ -124,7 +133,9 @@ def _unprepared(scheduler_name: str, points: Mapping[str, Sequence[Plugin]]) -> 
     ]
 
 
-def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> PluginArguments:
+def _constructor_arguments(
+    arguments: ArgumentsStruct | RawArguments | None, ignored: frozenset[str]
+) -> PluginArguments:
     """Give the keyword arguments of a plugin's constructor."""
     result: dict[str, Any] = {}
     match arguments:
@@ -133,7 +144,7 @@ def _constructor_arguments(arguments: ArgumentsStruct | RawArguments | None) -> 
             result["arguments"] = arguments
         case NodeResourcesFitArgs():
             result["strategy"] = _strategy(arguments.scoring_strategy)
-            result["ignored_resources"] = frozenset(arguments.ignored_resources)
+            result["ignored_resources"] = ignored.union(arguments.ignored_resources)
             result["ignored_resource_groups"] = frozenset(arguments.ignored_resource_groups)
         case NodeResourcesBalancedAllocationArgs():
             result["resources"] = _weights(arguments.resources)

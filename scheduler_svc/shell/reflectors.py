@@ -29,6 +29,8 @@ class Reflectors:
         Names of the enabled plugins, which decide what is watched.
     pod_annotations
         What is kept of the annotations of Pods.
+    more_views
+        By a name for metrics and checks.
     on_listed
         Called when the last of the first lists is complete.
     seed
@@ -42,6 +44,7 @@ class Reflectors:
         put: Callable[[Event], None],
         plugins: Collection[str],
         pod_annotations: frozenset[str] = frozenset(),
+        more_views: Mapping[str, View[Any]] | None = None,
         on_listed: Callable[[], None],
         seed: int,
     ) -> None:
@@ -53,6 +56,7 @@ class Reflectors:
             "pods": pod_view(pod_annotations),
             **object_views(plugins),
             "priorityclasses": priority_class_view(),
+            **(more_views or {}),
         }
         self.by_resource: Mapping[str, Reflector[Any]] = {
             name: Reflector(

@@ -27,6 +27,7 @@ from scheduler_svc.shell.config import (
 )
 from scheduler_svc.shell.custom_plugins import NO_PLUGINS, CustomPlugins, load_custom_plugins
 from scheduler_svc.shell.custom_plugins.watching import PluginWatch
+from scheduler_svc.shell.extenders import PlannedExtender, plan_extenders
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.profiles import make_profiles
 
@@ -47,6 +48,8 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
         What users' plugins are called under.
     pod_annotations
         Annotations that users' plugins read of Pods.
+    extenders
+        In the order in which they are asked.
     """
 
     options: SchedulerOptions
@@ -55,6 +58,7 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
     not_implemented: tuple[str, ...]
     plugin_watch: PluginWatch
     pod_annotations: frozenset[str] = frozenset()
+    extenders: tuple[PlannedExtender, ...] = ()
 
     @property
     def elects(self) -> bool:
@@ -79,7 +83,7 @@ def plan_start(options: SchedulerOptions) -> StartPlan:
     ConfigurationError, ProfileError, PluginLoadError
         With every mistake.
     UsageError
-        Where the file cannot be read.
+        Where the file, or one that it names, cannot be read.
     """
     custom = load_custom_plugins(options.plugins)
     configuration = effective_configuration(options, custom)
@@ -93,6 +97,7 @@ def plan_start(options: SchedulerOptions) -> StartPlan:
         not_implemented=not_implemented,
         plugin_watch=watch,
         pod_annotations=custom.annotations,
+        extenders=plan_extenders(configuration),
     )
 
 
@@ -158,8 +163,16 @@ def log_start(plan: StartPlan, identity: str) -> None:
             "as if they did not",
             extra=fields(plugins=",".join(plan.not_implemented)),
         )
-    if configuration.extenders:
-        _logger.warning("Extenders are not implemented yet: none of them is asked")
+    for extender in plan.extenders:
+        _logger.info(
+            "Extender",
+            extra=fields(
+                url=extender.url,
+                verbs=",".join(extender.verbs),
+                ignorable=extender.core.is_ignorable,
+                resources=",".join(sorted(extender.core.managed_resources)) or "all pods",
+            ),
+        )
     if plan.options.dry_run:
         _logger.info("Dry run: nothing is written to the cluster, and there is no election")
 

@@ -23,6 +23,10 @@ from scheduler_svc.shell.condition_patcher import ConditionPatcher
 from scheduler_svc.shell.custom_plugins.outside_work import OutsideWork
 from scheduler_svc.shell.event_recorder import EventRecorder
 from scheduler_svc.shell.evictor import Evictor
+from scheduler_svc.shell.extenders import ExtenderDesk, ExtenderMetrics
+from scheduler_svc.shell.extenders.binding import ExtenderBinding
+from scheduler_svc.shell.extenders.client import ExtenderClient
+from scheduler_svc.shell.extenders.full_objects import FullObjects
 from scheduler_svc.shell.hooks import Hooks, Identity
 from scheduler_svc.shell.inbox import Inbox
 from scheduler_svc.shell.lease import LeaseElection
@@ -44,7 +48,16 @@ class Writers:
     evictor: Evictor
     patcher: ConditionPatcher
     recorder: EventRecorder
+    extenders: ExtenderDesk
     election: LeaseElection | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What extenders are told of, and what is noted of them."""
+
+    objects: FullObjects
+    metrics: ExtenderMetrics
 
 
 def make_writers(
@@ -54,6 +67,8 @@ def make_writers(
     hooks: Hooks,
     scheduler: Scheduler,
     inbox: Inbox,
+    *,
+    asking: Asking,
 ) -> Writers:
     """Make them; `inbox` takes their outcomes."""
     options = plan.options
@@ -64,24 +79,19 @@ def make_writers(
         access.events, hostname=socket.gethostname(), activity=activity, dry_run=options.dry_run
     )
     may_bind = election.may_bind if election else lambda: True
+    guards = BindGuards(
+        may_bind=may_bind,
+        node_exists=scheduler.columns.has_node,
+        withdraw_condition=patcher.withdraw,
+    )
     binder = Binder(
         access.pool,
         access.client,
-        guards=BindGuards(
-            may_bind=may_bind,
-            node_exists=scheduler.columns.has_node,
-            withdraw_condition=patcher.withdraw,
-        ),
+        guards=guards,
         report=inbox.put,
         activity=activity,
         limit=AdaptiveLimit(options.bind_concurrency),
         bind_timeout_seconds=options.bind_timeout_seconds,
-        dry_run=options.dry_run,
-    )
-    pre_bind = PreBindDispatcher(
-        _handlers(access, recorder),
-        report=inbox.put,
-        may_write=may_bind,
         dry_run=options.dry_run,
     )
     evictor = Evictor(
@@ -91,14 +101,30 @@ def make_writers(
         may_evict=may_bind,
         dry_run=options.dry_run,
     )
+    binding = ExtenderBinding(
+        access.client, guards, activity, bind_ourselves=binder.submit, dry_run=options.dry_run
+    )
     return Writers(
         binder=binder,
-        pre_bind=pre_bind,
+        pre_bind=PreBindDispatcher(
+            _handlers(access, recorder),
+            report=inbox.put,
+            may_write=may_bind,
+            dry_run=options.dry_run,
+        ),
         evictor=evictor,
         patcher=patcher,
         recorder=recorder,
+        extenders=_make_desk(plan, asking, binding, inbox),
         election=election,
     )
+
+
+def _make_desk(
+    plan: StartPlan, asking: Asking, binding: ExtenderBinding, inbox: Inbox
+) -> ExtenderDesk:
+    clients = [ExtenderClient(extender, asking.metrics) for extender in plan.extenders]
+    return ExtenderDesk(clients, asking.objects, binding, report=inbox.put)
 
 
 def _handlers(access: Access, recorder: EventRecorder) -> Mapping[type[Any], PreBindHandler]:

@@ -6,13 +6,14 @@ v1.36.3. Difference: a plugin does nothing itself; what it wants done comes with
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 
 import msgspec
 
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
-from scheduler_svc.core.effects import Effect
+from scheduler_svc.core.effects import Effect, PodReference, ReportPreemption
+from scheduler_svc.core.extenders import Extender
 from scheduler_svc.core.framework.diagnosis import Diagnosis
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.framework.prepared_class import PreparedClass
@@ -27,8 +28,8 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     `pod` is the newest version of the Pod, `prepared` its class, whose Filters may be asked
     again, `diagnosis` each Node's status. `seed` settles what is left to chance,
     `evicted_uids` are Pods that have been evicted for others and are not gone yet, whether or
-    not the watch has told so. Nothing here is to be changed; `cache.speculation` asks what
-    would be.
+    not the watch has told so, `extenders` those that have a say in whom to evict for the Pod.
+    Nothing here is to be changed; `cache.speculation` asks what would be.
     """
 
     pod: PodInfo
@@ -39,13 +40,18 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     now: Now
     seed: int = 0
     evicted_uids: Collection[str] = frozenset()
+    extenders: tuple[Extender, ...] = ()
 
 
 class Preemption(msgspec.Struct, frozen=True):
-    """Pods that have to go from a Node, the most important first."""
+    """Pods that have to go from a Node, the most important first.
+
+    The eviction of `violation_count` of them breaks a budget.
+    """
 
     node_name: str
     victims: tuple[PodInfo, ...]
+    violation_count: int = 0
 
     @property
     def to_evict(self) -> tuple[PodInfo, ...]:
@@ -53,18 +59,30 @@ class Preemption(msgspec.Struct, frozen=True):
         return tuple(pod for pod in self.victims if not pod.is_terminating)
 
 
+def report_preemption(pod: PodInfo, preemption: Preemption | None) -> ReportPreemption:
+    """Tell that a Pod was looked at; victims count 0 if all of them are leaving already."""
+    is_evicting = preemption is not None and bool(preemption.to_evict)
+    return ReportPreemption(
+        pod=PodReference(pod.namespace, pod.name, pod.uid),
+        scheduler_name=pod.scheduler_name,
+        victim_count=len(preemption.victims) if preemption and is_evicting else 0,
+    )
+
+
 class PostFilterResult(msgspec.Struct, frozen=True):
     """What a PostFilter found, and wants done.
 
-    `status`: success when room is being made; Unschedulable lets the next plugin try;
-    anything else ends it. `nomination` is the Node that the Pod may hope for, "" if it has
-    none to hope for any more, None to leave the Pod's nomination as it is.
+    `status`: success when room is being made; Unschedulable lets the next plugin try; Wait asks
+    the attempt's extenders about the `candidates` first; anything else ends it. `nomination` is
+    the Node that the Pod may hope for, "" if it has none to hope for any more, None to leave
+    the Pod's nomination as it is.
     """
 
     status: Status
     nomination: str | None = None
     preemption: Preemption | None = None
     effects: tuple[Effect, ...] = ()
+    candidates: tuple[Preemption, ...] = ()
 
 
 class PostFilterPlugin(Plugin, ABC):
@@ -75,32 +93,74 @@ class PostFilterPlugin(Plugin, ABC):
         """Give success and what is to be done, or the reasons why nothing can be."""
 
 
+class _Collected(msgspec.Struct):
+    """What plugins that could do nothing have said, and what all want done."""
+
+    reasons: list[str] = []
+    nomination: str | None = None
+    rejector: str = ""
+    effects: tuple[Effect, ...] = ()
+
+    def take(self, plugin: str, result: PostFilterResult) -> PostFilterResult | None:
+        """Take in what a plugin says; give the result if that ends it."""
+        status = result.status
+        self.effects += result.effects
+        attributed = Status(status.code, status.reasons, plugin)
+        match status.code:
+            case Code.UNSCHEDULABLE:
+                if result.nomination is not None:
+                    self.nomination = result.nomination
+                self.reasons.extend(status.reasons)
+                self.rejector = self.rejector or plugin
+                return None
+            case Code.WAIT:
+                waiting = Status(Code.WAIT, tuple(self.reasons), plugin)
+                return PostFilterResult(
+                    waiting, self.nomination, effects=self.effects, candidates=result.candidates
+                )
+            case Code.SUCCESS:
+                return PostFilterResult(status, result.nomination, result.preemption, self.effects)
+            case Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                return PostFilterResult(attributed, result.nomination, effects=self.effects)
+            case _:
+                return PostFilterResult(attributed, effects=self.effects)
+
+    def ask(self, plugins: Sequence[PostFilterPlugin], attempt: FailedAttempt) -> PostFilterResult:
+        """Ask in order until one ends it."""
+        for plugin in plugins:
+            ended = self.take(plugin.name, plugin.post_filter(attempt))
+            if ended is not None:
+                return ended
+        status = Status(Code.UNSCHEDULABLE, tuple(self.reasons), self.rejector)
+        return PostFilterResult(status, self.nomination, effects=self.effects)
+
+
 def run_post_filters(
-    plugins: Iterable[PostFilterPlugin], attempt: FailedAttempt
+    plugins: Sequence[PostFilterPlugin], attempt: FailedAttempt
 ) -> PostFilterResult:
     """Ask in order: success, a final no or an error ends it, other reasons add up.
 
     The nomination is that of the plugin that ended it, else the last one that anybody gave;
-    an error leaves it as it is. What plugins want done is done, whoever ends it.
+    an error leaves it as it is. What plugins want done is done, whoever ends it. Where a plugin
+    waits for extenders that is the result: go on with `resume_post_filters`.
     """
-    reasons: list[str] = []
-    nomination: str | None = None
-    rejector = ""
-    effects: tuple[Effect, ...] = ()
-    for plugin in plugins:
-        result = plugin.post_filter(attempt)
-        status = result.status
-        effects += result.effects
-        if status.code is not Code.UNSCHEDULABLE:
-            attributed = Status(status.code, status.reasons, plugin.name)
-            if status.code is Code.SUCCESS:
-                return PostFilterResult(status, result.nomination, result.preemption, effects)
-            if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-                return PostFilterResult(attributed, result.nomination, effects=effects)
-            return PostFilterResult(attributed, effects=effects)
-        if result.nomination is not None:
-            nomination = result.nomination
-        reasons.extend(status.reasons)
-        rejector = rejector or plugin.name
-    status = Status(Code.UNSCHEDULABLE, tuple(reasons), rejector)
-    return PostFilterResult(status, nomination, effects=effects)
+    return _Collected().ask(plugins, attempt)
+
+
+def resume_post_filters(
+    plugins: Sequence[PostFilterPlugin],
+    attempt: FailedAttempt,
+    begun: PostFilterResult,
+    result: PostFilterResult,
+) -> PostFilterResult:
+    """Go on after extenders have been asked: `result` is what has become of the plugin's wish.
+
+    `begun` is the result that said so; its effects are not repeated.
+    """
+    waiting = begun.status.plugin
+    collected = _Collected(list(begun.status.reasons), begun.nomination)
+    ended = collected.take(waiting, result)
+    if ended is not None:
+        return ended
+    names = [plugin.name for plugin in plugins]
+    return collected.ask(plugins[names.index(waiting) + 1 :], attempt)

@@ -14,7 +14,6 @@ import numpy as np
 
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.cluster_objects import ObjectKind, ObjectStore
-from scheduler_svc.core.effects import PodReference, ReportPreemption
 from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.framework.diagnosis import Diagnosis
 from scheduler_svc.core.framework.interface import EnqueueExtensions, PreEnqueuePlugin
@@ -23,6 +22,7 @@ from scheduler_svc.core.framework.post_filter import (
     PostFilterPlugin,
     PostFilterResult,
     Preemption,
+    report_preemption,
 )
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.preemption import Budgets, Search, choose
@@ -65,12 +65,14 @@ class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
         return ()
 
     def post_filter(self, attempt: FailedAttempt) -> PostFilterResult:
-        """Give the victims, or why there are none; O(Pods on the Nodes that are searched)."""
+        """Give the victims, or why there are none; O(Pods on the Nodes that are searched).
+
+        Where extenders have a say it gives the candidates, and Wait.
+        """
         result = self._preempt(attempt)
-        victim_count = 0 if result.preemption is None else _evicted_count(result.preemption)
-        pod = attempt.pod
-        reference = PodReference(pod.namespace, pod.name, pod.uid)
-        report = ReportPreemption(reference, pod.scheduler_name, victim_count)
+        if result.status.code is Code.WAIT:
+            return result
+        report = report_preemption(attempt.pod, result.preemption)
         return PostFilterResult(result.status, result.nomination, result.preemption, (report,))
 
     def _preempt(self, attempt: FailedAttempt) -> PostFilterResult:
@@ -90,6 +92,12 @@ class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
             diagnosis = Diagnosis(columns.node_count, tuple(found.groups), _NOT_HELPFUL)
             text = f"preemption: {diagnosis.fit_error()}"
             return PostFilterResult(Status(Code.UNSCHEDULABLE, (text,)), nomination="")
+        if attempt.extenders:
+            candidates = tuple(
+                Preemption(columns.names[c.row], c.victims, c.violation_count)
+                for c in found.candidates
+            )
+            return PostFilterResult(Status(Code.WAIT), candidates=candidates)
         chosen = choose(found.candidates)
         node_name = columns.names[chosen.row]
         return PostFilterResult(SUCCESS, node_name, Preemption(node_name, chosen.victims))
@@ -131,8 +139,3 @@ def _is_leaving(pod: PodInfo, attempt: FailedAttempt) -> bool:
 def _rotated(rows: RowArray, seed: int) -> RowArray:
     """Begin somewhere else each time, so that no Node's Pods are always the victims."""
     return np.roll(rows, -(seed % len(rows))) if len(rows) else rows
-
-
-def _evicted_count(preemption: Preemption) -> int:
-    """Count the victims; 0 if all of them are leaving already, and nothing is to be done."""
-    return len(preemption.victims) if preemption.to_evict else 0

@@ -25,10 +25,15 @@ _INDEX = re.compile(r"\[\d+\]")
 
 
 def fields_without_effect(configuration: Configuration) -> tuple[str, ...]:
-    """Return the fields that the file sets to no effect, each as `path (reason)`, sorted."""
+    """Return the fields that the file sets to no effect, each as `path (reason)`, sorted.
+
+    Where there are extenders, the percentage of Nodes is that of those they are asked about.
+    """
     found = []
     for path in sorted(configuration.given):
         reason = FIELDS_WITHOUT_EFFECT.get(_INDEX.sub("[]", path))
+        if reason is _EVERY_NODE and configuration.extenders:
+            continue
         if reason is not None:
             found.append(f"{path} ({reason})")
     return tuple(found)

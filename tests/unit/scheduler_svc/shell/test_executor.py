@@ -1,8 +1,11 @@
 from typing import Generic, TypeVar
 
 import pytest
+from msgspec import structs
 
 from scheduler_svc.core.effects import (
+    AskAboutVictims,
+    AskExtenders,
     BindPod,
     EventType,
     EvictPods,
@@ -14,9 +17,9 @@ from scheduler_svc.core.effects import (
     RunPreBind,
     Victim,
 )
-from scheduler_svc.core.events import BindFailed, BindFailure, NodeDeleted
+from scheduler_svc.core.events import BindFailed, BindFailure, ExtendersAnswered, NodeDeleted
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
-from scheduler_svc.shell.executor import Executor
+from scheduler_svc.shell.executor import EffectWriters, Executor
 from scheduler_svc.shell.plugin_metrics import SAMPLE, PluginMetrics
 from tests.unit.scheduler_svc.shell.effects import POD, bind_pod, report_attempt, report_bound
 from tests.unit.scheduler_svc.shell.registry import Samples
@@ -43,12 +46,16 @@ class Rig:
         self.evictor = Recorder[EvictPods]()
         self.attempts = AttemptMetrics(("berthmaster",))
         self.plugins = PluginMetrics()
+        self.extenders = Recorder[AskExtenders | AskAboutVictims | BindPod]()
         self.executor = Executor(
-            binder=self.binder,
-            patcher=self.patcher,
-            recorder=self.recorder,
-            pre_bind=self.pre_bind,
-            evictor=self.evictor,
+            EffectWriters(
+                binder=self.binder,
+                patcher=self.patcher,
+                recorder=self.recorder,
+                pre_bind=self.pre_bind,
+                evictor=self.evictor,
+                extenders=self.extenders,
+            ),
             attempt_metrics=self.attempts,
             plugin_metrics=self.plugins,
         )
@@ -86,6 +93,29 @@ async def test_each_effect_goes_to_who_carries_it_out() -> None:
     assert sample(attempts, result="unschedulable", profile="berthmaster") == 1
     assert sample("scheduler_preemption_attempts_total") == 1
     assert sample("scheduler_preemption_victims_sum") == 3
+
+
+async def test_extenders_are_asked_and_bind_instead_of_us() -> None:
+    rig = Rig()
+    nodes = AskExtenders(POD, "berthmaster", 1, ("n1",), (0,), ())
+    victims = AskAboutVictims(POD, "berthmaster", 2, 0, {})
+    bind = structs.replace(bind_pod(), extender=0)
+    rig.executor.expired([nodes, victims, bind])
+    assert rig.extenders.effects == [nodes, victims, bind]
+    assert rig.binder.effects == []
+
+
+async def test_attempt_that_asks_extenders_counts_once_and_lasts_until_they_have_answered() -> None:
+    rig = Rig()
+    nodes = AskExtenders(POD, "berthmaster", 1, ("n1",), (0,), ())
+    rig.executor.attempted([nodes], 0.001)
+    rig.executor.handled(ExtendersAnswered("uid-1", 1, waited_seconds=9.0), [nodes])
+    answer = ExtendersAnswered("uid-1", 1, waited_seconds=0.25)
+    rig.executor.handled(answer, [report_attempt("no")])
+    sample = Samples(rig.attempts.collect)
+    assert sample("scheduler_scheduling_algorithm_duration_seconds_count") == 1
+    seconds = "scheduler_scheduling_attempt_duration_seconds_sum"
+    assert sample(seconds, result="unschedulable", profile="berthmaster") == 0.25
 
 
 async def test_attempt_is_timed_unless_the_pod_needed_none() -> None:

@@ -11,7 +11,7 @@ from scheduler_svc.core.events import BindSucceeded, Event, NodeUpserted, PodUps
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.config import default_configuration, rename_for_live
-from scheduler_svc.shell.executor import Executor
+from scheduler_svc.shell.executor import EffectWriters, Executor
 from scheduler_svc.shell.inbox import Inbox
 from scheduler_svc.shell.loop import SLICE_SECONDS, SchedulingLoop
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
@@ -55,11 +55,14 @@ class Rig:
         self.clock = Clock()
         self.may_attempt = True
         executor = Executor(
-            binder=self.binder,
-            patcher=Discarder(),
-            recorder=Discarder(),
-            pre_bind=Discarder(),
-            evictor=Discarder(),
+            EffectWriters(
+                binder=self.binder,
+                patcher=Discarder(),
+                recorder=Discarder(),
+                pre_bind=Discarder(),
+                evictor=Discarder(),
+                extenders=Discarder(),
+            ),
             attempt_metrics=AttemptMetrics(("berthmaster",)),
             plugin_metrics=PluginMetrics(),
         )

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from kubeio.daemon import UsageError
 from scheduler_svc.shell.config import (
     MAX_FILE_BYTES,
     ConfigurationError,
@@ -11,7 +12,6 @@ from scheduler_svc.shell.config import (
 from scheduler_svc.shell.options import LeaderElectionOptions, SchedulerOptions
 from scheduler_svc.shell.startup import (
     StartPlan,
-    UsageError,
     effective_configuration,
     log_start,
     plan_start,
@@ -135,6 +135,28 @@ def test_log_says_who_starts_with_what(tmp_path: Path, caplog: pytest.LogCapture
     assert said["profiles"] == "berthmaster"
 
 
+def test_log_names_the_extenders_and_hides_their_logins(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = (
+        "extenders:\n"
+        "- {urlPrefix: 'http://me:secret@127.0.0.1:1/x', filterVerb: f, preemptVerb: p,"
+        " managedResources: [{name: example.com/a}]}\n"
+        "- {urlPrefix: 'http://b', prioritizeVerb: p, weight: 1, bindVerb: b, ignorable: true}\n"
+    )
+    plan = plan_start(options_with(tmp_path, text))
+    assert logged(plan, caplog).count("Extender") == 2
+    said = [vars(r)["fields"] for r in caplog.records if r.getMessage() == "Extender"]
+    assert said[0] == {
+        "url": "http://127.0.0.1:1/x",
+        "verbs": "filter,preempt",
+        "ignorable": False,
+        "resources": "example.com/a",
+    }
+    assert said[1]["verbs"] == "prioritize,bind"
+    assert said[1]["resources"] == "all pods"
+
+
 def test_log_warns_of_what_will_not_be_as_expected(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -147,7 +169,6 @@ def test_log_warns_of_what_will_not_be_as_expected(
     lines = logged(plan, caplog)
     assert "Configuration: the profile default-scheduler is served as berthmaster" in lines
     assert "Configuration: without effect: parallelism (one thread decides)" in lines
-    assert "Extenders are not implemented yet: none of them is asked" in lines
     missing = [r for r in caplog.records if "not implemented yet: Pods that need" in r.getMessage()]
     if plan.not_implemented:
         [record] = missing

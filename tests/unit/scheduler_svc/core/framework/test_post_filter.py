@@ -8,6 +8,7 @@ from scheduler_svc.core.framework.post_filter import (
     FailedAttempt,
     PostFilterResult,
     Preemption,
+    resume_post_filters,
     run_post_filters,
 )
 from scheduler_svc.core.framework.prepared_class import PreparedClass
@@ -87,3 +88,39 @@ def test_only_a_success_preempts(status: Status, happens: bool) -> None:
     preemption = Preemption("n1", (make_pod_info("victim"),))
     result = run(PostFilterResult(status, preemption=preemption))
     assert (result.preemption is preemption) == happens
+
+
+def run_waiting(*after: PostFilterResult | Status, result: PostFilterResult) -> PostFilterResult:
+    """Let the second of several plugins wait for extenders, and go on with what comes of it."""
+    cache, pod = make_cache(), make_pod_info()
+    attempt = FailedAttempt(
+        pod=pod,
+        prepared=PreparedClass(pod),
+        diagnosis=Diagnosis(0),
+        cache=cache,
+        nominator=Nominator(cache.columns),
+        now=at(0),
+    )
+    first = PostFilterResult(NO, "n1", effects=(effect("first"),))
+    waits = PostFilterResult(Status(Code.WAIT), candidates=(Preemption("n2", (pod,)),))
+    plugins = [named(f"P{i}", PostFiltering)(said) for i, said in enumerate((first, waits, *after))]
+    begun = run_post_filters(plugins, attempt)
+    assert begun == PostFilterResult(
+        Status(Code.WAIT, ("no",), "P1"),
+        "n1",
+        effects=(effect("first"),),
+        candidates=(Preemption("n2", (pod,)),),
+    )
+    return resume_post_filters(plugins, attempt, begun, result)
+
+
+def test_what_extenders_allow_ends_it_and_what_was_done_is_not_done_again() -> None:
+    done = PostFilterResult(SUCCESS, "n2", effects=(effect("second"),))
+    assert run_waiting(NO, result=done) == done
+
+
+def test_where_extenders_allow_nothing_the_others_are_asked() -> None:
+    result = run_waiting(NEITHER, result=PostFilterResult(Status(Code.UNSCHEDULABLE, ("none",))))
+    assert result.status.reasons == ("no", "none", "neither")
+    assert result.nomination == "n1"
+    assert result.effects == ()

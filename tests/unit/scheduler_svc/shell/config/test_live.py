@@ -1,6 +1,7 @@
 """A stock file, served beside kube-scheduler."""
 
 import pytest
+from msgspec import structs
 
 from scheduler_svc.shell.config import (
     Configuration,
@@ -116,6 +117,15 @@ def test_fields_without_effect_are_named() -> None:
         "enableContentionProfiling (there is no Go profiler)",
         "enableProfiling (there is no Go profiler)",
         "parallelism (one thread decides)",
+    )
+
+
+def test_the_percentage_of_nodes_has_no_effect_unless_there_are_extenders() -> None:
+    configuration = structs.replace(
+        load_configuration(read_file("every-field.yaml"), path="f.yaml", known_plugins={}),
+        extenders=(),
+    )
+    assert fields_without_effect(configuration)[-2:] == (
         "percentageOfNodesToScore (every Node is judged)",
         "profiles[0].percentageOfNodesToScore (every Node is judged)",
     )

@@ -1,0 +1,154 @@
+"""What is sent to extenders, and what they answer, as JSON.
+
+Keys are the capitalised names of Go's fields. As in Go, an answer may write them in any case,
+an absent field is an empty one, and unknown fields are skipped.
+
+Source: staging/src/k8s.io/kube-scheduler/extender/v1/types.go and pkg/scheduler/extender.go,
+v1.36.3.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from scheduler_svc.core.effects import BindPod, NodeVictims
+from scheduler_svc.core.events import VictimUids
+
+_encode: Final = msgspec.json.Encoder().encode
+_NOTHING: Final = msgspec.Raw(b"null")
+
+
+class ExtenderError(Exception):
+    """An extender did not do what it was asked to; the text is for people."""
+
+
+class FilterResult(msgspec.Struct, frozen=True):
+    """The Nodes that pass, in the extender's order, and reasons for others."""
+
+    passing: tuple[str, ...]
+    failed: Mapping[str, str]
+    unresolvable: Mapping[str, str]
+
+
+def encode_arguments(
+    pod: msgspec.Raw, nodes: Sequence[msgspec.Raw] | None, names: Sequence[str]
+) -> bytes:
+    """Give the question about Nodes, for filter and prioritize: all of each Node, or its name."""
+    if nodes is None:
+        return _encode({"Pod": pod, "Nodes": None, "NodeNames": names})
+    node_list = {"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": nodes}
+    return _encode({"Pod": pod, "Nodes": node_list, "NodeNames": None})
+
+
+def encode_victims(
+    pod: msgspec.Raw,
+    victims: Mapping[str, NodeVictims],
+    objects: Mapping[str, msgspec.Raw] | None,
+) -> bytes:
+    """Give the question about victims: by their uids, or with all of each Pod in `objects`."""
+    if objects is None:
+        named = {
+            node: {
+                "Pods": [{"UID": pod.uid} for pod in found.pods],
+                "NumPDBViolations": found.violation_count,
+            }
+            for node, found in victims.items()
+        }
+        return _encode({"Pod": pod, "NodeNameToVictims": None, "NodeNameToMetaVictims": named})
+    full = {
+        node: {
+            "Pods": [objects[pod.uid] for pod in found.pods],
+            "NumPDBViolations": found.violation_count,
+        }
+        for node, found in victims.items()
+    }
+    return _encode({"Pod": pod, "NodeNameToVictims": full, "NodeNameToMetaVictims": None})
+
+
+def encode_binding(effect: BindPod) -> bytes:
+    """Give the order to bind a Pod."""
+    return _encode(
+        {
+            "PodName": effect.pod.name,
+            "PodNamespace": effect.pod.namespace,
+            "PodUID": effect.pod.uid,
+            "Node": effect.node_name,
+        }
+    )
+
+
+def decode_filter_result(
+    body: bytes, names: Sequence[str], *, by_name: bool, url: str
+) -> FilterResult:
+    """Read the answer about the Nodes in `names`; a Node that is not among them is an error.
+
+    Raises
+    ------
+    ExtenderError
+    msgspec.DecodeError
+    """
+    fields = _fields(body)
+    _raise_error(fields)
+    passing: list[str] = []
+    listed = _read(fields, "nodenames", list[str] | None)
+    if by_name and listed is not None:
+        passing = listed
+    else:
+        node_list = _fields(fields.get("nodes", _NOTHING))
+        for item in _read(node_list, "items", list[msgspec.Raw] | None) or ():
+            metadata = _fields(_fields(item).get("metadata", _NOTHING))
+            passing.append(_read(metadata, "name", str | None) or "")
+    known = frozenset(names)
+    for name in passing:
+        if name not in known:
+            raise ExtenderError(
+                f'extender "{url}" claims a filtered node "{name}" which is not found in the '
+                "input node list"
+            )
+    unresolvable = _read(fields, "failedandunresolvablenodes", dict[str, str] | None) or {}
+    failed = _read(fields, "failednodes", dict[str, str] | None) or {}
+    return FilterResult(tuple(dict.fromkeys(passing)), failed, unresolvable)
+
+
+def decode_scores(body: bytes) -> dict[str, int]:
+    """Read the answer to prioritize; raises `msgspec.DecodeError`."""
+    scores: dict[str, int] = {}
+    for entry in msgspec.json.decode(body, type=list[msgspec.Raw] | None) or ():
+        fields = _fields(entry)
+        host = _read(fields, "host", str | None) or ""
+        scores[host] = scores.get(host, 0) + (_read(fields, "score", int | None) or 0)
+    return scores
+
+
+def decode_victims(body: bytes) -> dict[str, VictimUids]:
+    """Read whom an extender would evict; raises `msgspec.DecodeError`."""
+    nodes = _read(_fields(body), "nodenametometavictims", dict[str, msgspec.Raw] | None) or {}
+    victims: dict[str, VictimUids] = {}
+    for name, raw in nodes.items():
+        fields = _fields(raw)
+        pods = _read(fields, "pods", list[msgspec.Raw] | None) or ()
+        uids = tuple(_read(_fields(pod), "uid", str | None) or "" for pod in pods)
+        count = _read(fields, "numpdbviolations", int | None) or 0
+        victims[name] = VictimUids(uids, count)
+    return victims
+
+
+def decode_binding_result(body: bytes) -> None:
+    """Read whether a Pod was bound; raises `ExtenderError`, `msgspec.DecodeError`."""
+    _raise_error(_fields(body))
+
+
+def _fields(raw: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
+    found = msgspec.json.decode(raw, type=dict[str, msgspec.Raw] | None) or {}
+    return {key.lower(): value for key, value in found.items()}
+
+
+def _read(fields: Mapping[str, msgspec.Raw], key: str, kind: Any) -> Any:
+    return msgspec.json.decode(fields.get(key, _NOTHING), type=kind)
+
+
+def _raise_error(fields: Mapping[str, msgspec.Raw]) -> None:
+    error = _read(fields, "error", str | None)
+    if error:
+        raise ExtenderError(error)
