@@ -34,6 +34,20 @@ ALGORITHM_SECONDS: Final = Definition(
     help="Scheduling algorithm latency in seconds",
     buckets=exponential_buckets(0.001, 2, 15),
 )
+EXTENSION_POINT_SECONDS: Final = Definition(
+    name="scheduler_framework_extension_point_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="Latency for running all plugins of a specific extension point.",
+    labels=("extension_point", "status", "profile"),
+    buckets=exponential_buckets(0.0001, 2, 12),
+)
+PLUGIN_SECONDS: Final = Definition(
+    name="scheduler_plugin_execution_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="Duration for running a plugin at a specific extension point.",
+    labels=("plugin", "extension_point", "status"),
+    buckets=exponential_buckets(0.00001, 1.5, 20),
+)
 SLI_SECONDS: Final = Definition(
     name="scheduler_pod_scheduling_sli_duration_seconds",
     kind=Kind.HISTOGRAM,
@@ -81,12 +95,6 @@ INCOMING_PODS: Final = Definition(
     kind=Kind.COUNTER,
     help="Number of pods added to scheduling queues by event and queue type.",
     labels=("queue", "event"),
-)
-GOROUTINES: Final = Definition(
-    name="scheduler_goroutines",
-    kind=Kind.GAUGE,
-    help="Number of running goroutines split by the work they do such as binding.",
-    labels=("operation",),
 )
 INFLIGHT_EVENTS: Final = Definition(
     name="scheduler_inflight_events",
@@ -153,23 +161,6 @@ HINTS: Final = Definition(
     help="Queueing hints asked, by answer: Queue, QueueSkip, Error.",
     labels=("plugin", "event", "hint"),
 )
-BINDINGS: Final = Definition(
-    name="berthmaster_bindings",
-    kind=Kind.GAUGE,
-    help="Pods between decision and outcome, by state: queued, in_flight.",
-    labels=("state",),
-)
-BIND_CONCURRENCY: Final = Definition(
-    name="berthmaster_bind_concurrency",
-    kind=Kind.GAUGE,
-    help="How many Bindings may be in flight at once; adapts to the API server.",
-)
-BINDINGS_RETRIED: Final = Definition(
-    name="berthmaster_bindings_retried_total",
-    kind=Kind.COUNTER,
-    help="Bindings that were sent once more, after it was known that the Pod was not bound.",
-)
-BINDINGS_LOOKED_UP: Final = Definition(
 EXTENDER_SECONDS: Final = Definition(
     name="berthmaster_extender_duration_seconds",
     kind=Kind.HISTOGRAM,
@@ -189,6 +180,23 @@ PARKED_PODS: Final = Definition(
     kind=Kind.GAUGE,
     help="Pods whose attempt waits for extenders.",
 )
+BINDINGS: Final = Definition(
+    name="berthmaster_bindings",
+    kind=Kind.GAUGE,
+    help="Pods between decision and outcome, by state: queued, in_flight.",
+    labels=("state",),
+)
+BIND_CONCURRENCY: Final = Definition(
+    name="berthmaster_bind_concurrency",
+    kind=Kind.GAUGE,
+    help="How many Bindings may be in flight at once; adapts to the API server.",
+)
+BINDINGS_RETRIED: Final = Definition(
+    name="berthmaster_bindings_retried_total",
+    kind=Kind.COUNTER,
+    help="Bindings that were sent once more, after it was known that the Pod was not bound.",
+)
+BINDINGS_LOOKED_UP: Final = Definition(
     name="berthmaster_bindings_looked_up_total",
     kind=Kind.COUNTER,
     help="Bindings whose outcome had to be read from the Pod, for the answer did not tell.",
