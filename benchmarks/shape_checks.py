@@ -30,34 +30,34 @@ _PATHS: Final = {
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """What an API server knows, as JSON; `pods` are those on a Node."""
+    """What an API server knows, as JSON; `pods` are those on a Node, `pending` the others."""
 
     nodes: Mapping[str, Object]
     pods: Sequence[Object]
+    pending: Sequence[Object] = ()
     namespaces: Mapping[str, Mapping[str, str]] = {}
     claims: Sequence[Object] = ()
     csi_nodes: Sequence[Object] = ()
     events: Sequence[Object] = ()
 
 
-async def check_cluster(cluster: Cluster) -> list[str]:
-    """Read all and give what is wrong; nothing, if all is right."""
+async def read_placement(cluster: Cluster) -> Placement:
+    """Read all that is looked at; takes the API server seconds where there is much."""
     found = {
         name: (await cluster.client.get_json(path, dict[str, Any]))["items"]
         for name, path in _PATHS.items()
     }
-    return faults_of(
-        Placement(
-            nodes={node["metadata"]["name"]: node for node in found["nodes"]},
-            pods=[pod for pod in found["pods"] if pod["spec"].get("nodeName")],
-            namespaces={
-                each["metadata"]["name"]: each["metadata"].get("labels", {})
-                for each in found["namespaces"]
-            },
-            claims=found["claims"],
-            csi_nodes=found["csi_nodes"],
-            events=found["events"],
-        )
+    namespaces = {
+        each["metadata"]["name"]: each["metadata"].get("labels", {}) for each in found["namespaces"]
+    }
+    return Placement(
+        nodes={node["metadata"]["name"]: node for node in found["nodes"]},
+        pods=[pod for pod in found["pods"] if pod["spec"].get("nodeName")],
+        pending=[pod for pod in found["pods"] if not pod["spec"].get("nodeName")],
+        namespaces=namespaces,
+        claims=found["claims"],
+        csi_nodes=found["csi_nodes"],
+        events=found["events"],
     )
 
 

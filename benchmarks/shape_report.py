@@ -6,7 +6,7 @@ from typing import Final
 from benchmarks.end_to_end import BERTHMASTER, KUBE_SCHEDULER, RAW
 from benchmarks.shapes import ShapeResult, ShapeRun
 from benchmarks.tables import Table
-from benchmarks.verdicts import Comparison, at_least_times, cell
+from benchmarks.verdicts import NOTHING, Comparison, at_least_times, cell
 
 PEER_RATIO: Final = 1.0
 """On no shape may it be slower than kube-scheduler."""
@@ -47,6 +47,7 @@ def _cost_table(results: Sequence[ShapeResult]) -> Table:
     columns = (
         "CPU of the scheduler, ms a Pod; created to bound, ms",
         *(f"{name}: {figure}" for name in contestants for figure, _, _ in figures),
+        *(f"{name}: bound besides" for name in contestants),
         "most CPU that others used, %",
     )
     rows = [
@@ -57,11 +58,18 @@ def _cost_table(results: Sequence[ShapeResult]) -> Table:
                 for name in contestants
                 for _, figure, digits in figures
             ),
+            *(_besides(result.of(name)) for name in contestants),
             f"{max(run.others_share for run in result.runs):.0%}",
         )
         for result in results
     ]
     return Table("Shapes of scheduler_perf: cost and latency", columns, tuple(rows))
+
+
+def _besides(runs: Sequence[ShapeRun]) -> str:
+    """Say how many of the Pods that came besides, to preempt or never to fit, are on a Node."""
+    counts = [(run.churn_bound_count, run.churn_pod_count) for run in runs if run.churn_pod_count]
+    return ", ".join(f"{bound:,} of {count:,}" for bound, count in counts) or NOTHING
 
 
 def _speed(run: ShapeRun) -> float:

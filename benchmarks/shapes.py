@@ -26,8 +26,8 @@ from benchmarks.machine import Quietness, look_around, others_share, read_machin
 from benchmarks.processes import CpuSeconds, read_cpu, used_since, wait_quiet
 from benchmarks.raw_binder import RawBinder
 from benchmarks.scheduler_process import Contestant, SchedulerProcess, running
-from benchmarks.shape_checks import check_cluster
-from benchmarks.shape_cluster import MEASURED, WARM_UP, PodMaker, ShapeCluster
+from benchmarks.shape_checks import Object, faults_of, read_placement
+from benchmarks.shape_cluster import CHURN, MEASURED, WARM_UP, PodMaker, ShapeCluster
 from benchmarks.workloads import ShapeWorkload, Workloads
 from deploy.controlplane import ControlPlane
 
@@ -51,6 +51,8 @@ class ShapeRun(msgspec.Struct, frozen=True, kw_only=True):
         CPU seconds by process. The latter is None if the quiet never came.
     others_share
         Part of the machine's CPU that others used until the last Pod was bound.
+    churn_pod_count, churn_bound_count
+        Pods that the client created besides and that are still there; those on a Node.
     faults
         What was wrong; empty for a good run.
     """
@@ -63,6 +65,8 @@ class ShapeRun(msgspec.Struct, frozen=True, kw_only=True):
     cpu_until_bound: CpuSeconds
     cpu_until_quiet: CpuSeconds | None
     others_share: float
+    churn_pod_count: int
+    churn_bound_count: int
     faults: tuple[str, ...]
 
     @property
@@ -176,8 +180,9 @@ class _Run:
                 bound_at = await self._schedule(filler, raw, measured, MEASURED, shape.pod_count)
                 machine_bound, cpu_bound = read_machine_cpu(), read_cpu(self._pids)
             cpu_quiet = await self._read_quiet_cpu()
-            if self._process is not None:
-                self._faults += await check_cluster(cluster)
+            placement = await read_placement(cluster)
+        if self._process is not None:
+            self._faults += faults_of(placement)
         created_at = self._created_at_seconds
         cpu_until_bound = used_since(cpu_before, cpu_bound)
         return ShapeRun(
@@ -191,6 +196,8 @@ class _Run:
             cpu_until_bound=cpu_until_bound,
             cpu_until_quiet=cpu_quiet and used_since(cpu_before, cpu_quiet),
             others_share=others_share(machine_before, machine_bound, sum(cpu_until_bound.values())),
+            churn_pod_count=_count_churned([*placement.pods, *placement.pending]),
+            churn_bound_count=_count_churned(placement.pods),
             faults=tuple(self._faults),
         )
 
@@ -266,6 +273,10 @@ async def _churning(filler: ShapeCluster, shape: ShapeWorkload) -> AsyncIterator
             await task
 
 
+def _count_churned(pods: Sequence[Object]) -> int:
+    return sum(pod["metadata"]["namespace"] == CHURN for pod in pods)
+
+
 def _summary(run: ShapeRun) -> str:
     latency = run.latency_milliseconds
     parts = [
@@ -275,5 +286,7 @@ def _summary(run: ShapeRun) -> str:
     cpu = run.scheduler_cpu_milliseconds
     if cpu is not None:
         parts.append(f"{cpu:.2f} ms of the scheduler's CPU a Pod")
+    if run.churn_pod_count:
+        parts.append(f"besides {run.churn_bound_count} of {run.churn_pod_count} bound")
     parts += [f"WRONG: {fault}" for fault in run.faults]
     return ", ".join(parts)

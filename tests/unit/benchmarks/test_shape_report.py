@@ -21,6 +21,8 @@ def run(contestant: str, seconds: float, *faults: str, is_quiet: bool = True) ->
         cpu_until_bound={**used, "scheduler": 2.0} if contestant != RAW else used,
         cpu_until_quiet=used if is_quiet else None,
         others_share=0.03,
+        churn_pod_count=0 if contestant == RAW else 20,
+        churn_bound_count=0 if contestant == RAW else 15,
         faults=faults,
     )
 
@@ -57,7 +59,7 @@ def test_cpu_is_counted_until_quiet_where_that_came() -> None:
     quiet = result("basic", 2.0, 3.0, run(BERTHMASTER, 4.0))
     restless = result("basic", 2.0, 3.0, run(BERTHMASTER, 4.0, is_quiet=False))
     rows = shape_tables([quiet, restless])[1].rows
-    assert rows[0] == ("basic", "3.00", "5", "7", "3.00", "5", "7", "3%")
+    assert rows[0] == ("basic", "3.00", "5", "7", "3.00", "5", "7", "15 of 20", "15 of 20", "3%")
     assert rows[1][4] == "2.00"
 
 
