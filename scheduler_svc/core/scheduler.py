@@ -287,12 +287,12 @@ class Scheduler:
             pod_count=len(self.cache),
             assumed_pod_count=self.cache.assumed_count,
             binding_count=len(self._bindings),
+            parked_count=len(self._parked),
             class_count=sum(c.class_count for c in classes),
             class_size_bytes=sum(c.size_bytes for c in classes),
             queue=self.queue.statistics(),
         )
 
-            parked_count=len(self._parked),
     def validate(self) -> None:
         """Check every invariant. O(Nodes + Pods); raises `InvariantError`."""
         self.cache.validate()

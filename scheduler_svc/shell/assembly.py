@@ -64,8 +64,8 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         plan.profiles,
         instance=identity.instance,
         witness=memory.witness,
-        initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
         extenders=core_extenders(plan.extenders, configuration),
+        initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
         max_backoff_seconds=configuration.pod_max_backoff_seconds,
     )
     inbox = Inbox()
@@ -79,8 +79,8 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         put=inbox.put,
         plugins={name for profile in plan.profiles for name in profile.plugin_names},
         pod_annotations=plan.pod_annotations,
-        on_listed=hooks.on_listed,
         more_views=_views_for_extenders(plan, asking.objects),
+        on_listed=hooks.on_listed,
         seed=identity.seed,
     )
     lag = LoopLag()
@@ -92,12 +92,11 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         WatchMetrics(reflectors.by_resource),
         WriteMetrics(writers.binder, writers.patcher, writers.recorder),
         access.calls,
-        lag,
         asking.metrics,
+        lag,
         ProcessMetrics(plan.options.version, writers.election),
     )
     server = _make_server(plan, access, registry)
-    _serve_pod_resources(server, scheduler, writers)
     _serve_explanations(server, plan, scheduler, memory, reflectors)
     return Parts(
         scheduler=scheduler,
@@ -133,17 +132,31 @@ def _make_executor(
     )
 
 
-def _make_registry(*sources: MetricSource) -> CollectorRegistry:
 def _views_for_extenders(plan: StartPlan, objects: FullObjects) -> dict[str, View[Any]]:
     if any(extender.needs_nodes for extender in plan.extenders):
         return {VIEW_NAME: objects.node_view()}
     return {}
 
 
+def _make_registry(*sources: MetricSource) -> CollectorRegistry:
     registry = CollectorRegistry()
     registry.register(LoopCollector(lambda: [m for source in sources for m in source.collect()]))
     ProcessCollector(registry=registry)
     return registry
+
+
+def _serve_explanations(
+    server: HttpsServer,
+    plan: StartPlan,
+    scheduler: Scheduler,
+    memory: DecisionMemory,
+    reflectors: Reflectors,
+) -> None:
+    explaining = Profiles(plan.profiles, judges_all=False)
+    endpoint = ExplainEndpoint(
+        scheduler, explaining, memory, is_listed=lambda: reflectors.is_listed
+    )
+    endpoint.add_to(server)
 
 
 def _make_server(plan: StartPlan, access: Access, registry: CollectorRegistry) -> HttpsServer:
