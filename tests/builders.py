@@ -8,8 +8,7 @@ that Pods alike share their shape, as they do in the scheduler.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
-from scheduler_svc.core.affinity_objects import PodAffinity
-from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
+from scheduler_svc.core.affinity_objects import PodAffinity, TopologySpreadConstraint
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster import Cluster
@@ -76,6 +75,7 @@ class PodFields(TypedDict, total=False):
     image_volumes: Sequence[str]
     overhead: Amounts
     pod_requests: Amounts
+    pod_limits: Amounts
     node: str
     scheduler: str
     selector: dict[str, str]
@@ -113,6 +113,7 @@ def make_container(
     name: str = "c",
     requests: Amounts | None = None,
     *,
+    limits: Amounts | None = None,
     image: str = "",
     ports: Sequence[ContainerPort] = (),
     is_sidecar: bool = False,
@@ -121,7 +122,7 @@ def make_container(
     return Container(
         name=name,
         image=image,
-        resources=_requirements(requests),
+        resources=_requirements(requests, limits),
         ports=tuple(ports),
         restart_policy="Always" if is_sidecar else None,
     )
@@ -167,7 +168,7 @@ def _pod_spec(fields: PodFields) -> PodSpec:
             Volume(image=ImageVolumeSource(name)) for name in fields.get("image_volumes", ())
         ),
         overhead=_amounts(fields.get("overhead")),
-        resources=_requirements(fields.get("pod_requests")),
+        resources=_requirements(fields.get("pod_requests"), fields.get("pod_limits")),
         scheduling_gates=tuple(PodSchedulingGate(gate) for gate in fields.get("gates", ())),
         priority=fields.get("priority"),
         topology_spread_constraints=tuple(fields.get("spread", ())),
@@ -264,8 +265,12 @@ def at(seconds: float) -> Now:
     return Now(monotonic_seconds=seconds, wall_seconds=1_800_000_000.0 + seconds)
 
 
-def _requirements(requests: Amounts | None) -> ResourceRequirements | None:
-    return None if requests is None else ResourceRequirements(dict(requests))
+def _requirements(
+    requests: Amounts | None, limits: Amounts | None = None
+) -> ResourceRequirements | None:
+    if requests is None and limits is None:
+        return None
+    return ResourceRequirements(_amounts(requests), _amounts(limits))
 
 
 def _amounts(amounts: Amounts | None) -> dict[str, QuantityText] | None:

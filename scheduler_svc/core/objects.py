@@ -117,9 +117,10 @@ class ContainerPort(ApiStruct, frozen=True):
 
 
 class ResourceRequirements(ApiStruct, frozen=True):
-    """Requested amounts; limits play no part in scheduling."""
+    """Requested amounts; limits play no part in scheduling, they are only shown."""
 
     requests: ResourceList | None = None
+    limits: ResourceList | None = None
 
 
 class ContainerRestartRule(ApiStruct, frozen=True):

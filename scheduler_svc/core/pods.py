@@ -33,6 +33,7 @@ from scheduler_svc.core.resources import (
     ContainerRequests,
     Requests,
     extended_requests,
+    pod_limits,
     pod_requests,
 )
 from scheduler_svc.core.volume_objects import Volume
@@ -52,7 +53,8 @@ class PodShape(msgspec.Struct, frozen=True, eq=False, weakref=True):
     `container_requests` leave Pod-level requests out. `images` lists init and regular
     containers' images and image volumes, normalized, in order and with repetitions.
     `required_features` are those the kubelet must have; `extended_requests` is what each init
-    and regular container requests, for Pods that request extended resources.
+    and regular container requests, for Pods that request extended resources. `limits` are for
+    users only, as `resources.pod_limits` gives them.
     """
 
     scheduler_name: str
@@ -70,6 +72,7 @@ class PodShape(msgspec.Struct, frozen=True, eq=False, weakref=True):
     affinity_rules: AffinityRules | None = None
     required_features: tuple[str, ...] = ()
     extended_requests: tuple[ContainerRequests, ...] = ()
+    limits: tuple[tuple[str, int], ...] = ()
 
 
 class PodClaim(msgspec.Struct, frozen=True, gc=False):
@@ -248,6 +251,7 @@ def _shape_of(pod: Pod) -> PodShape:
         affinity_rules=affinity_rules(spec.affinity),
         required_features=required_features(spec),
         extended_requests=extended_requests(spec),
+        limits=pod_limits(spec),
     )
 
 

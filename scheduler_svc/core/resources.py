@@ -4,13 +4,13 @@ The kubelet starts init containers one after another while sidecars (restartable
 init containers) keep running, so a Pod needs the larger of its steady state and
 of each init step. Pod-level requests override the sum, overhead comes on top.
 
-Source: staging/src/k8s.io/component-helpers/resource/helpers.go (`PodRequests`,
+Source: staging/src/k8s.io/component-helpers/resource/helpers.go (`PodRequests`, `PodLimits`,
 `AggregateContainerRequests`, `determineEffectiveRequests`) and
 pkg/scheduler/framework/types.go (`CalculateResource`), v1.36.3.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -120,6 +120,25 @@ def pod_requests(pod: Pod, *, with_status: bool = False, with_pod_level: bool = 
     )
 
 
+def pod_limits(spec: PodSpec) -> tuple[tuple[str, int], ...]:
+    """Give what the Pod may use at most, by resource, in units of 10^-9, sorted by name.
+
+    Raises `InputError` for a quantity that cannot be read. Cost: O(containers).
+    """
+
+    def limits_of(container: Container, *, resizable: bool) -> NanoAmounts:
+        del resizable
+        return _nano_amounts(container.resources.limits if container.resources else None)
+
+    totals = _aggregate(spec, limits_of)
+    pod_level = _nano_amounts(spec.resources.limits if spec.resources else None)
+    totals.update({name: nano for name, nano in pod_level.items() if _is_pod_level(name)})
+    # Where there is no limit, overhead does not make one.
+    overhead = _nano_amounts(spec.overhead)
+    _add(totals, {name: nano for name, nano in overhead.items() if totals.get(name)})
+    return tuple(sorted(totals.items()))
+
+
 def extended_requests(spec: PodSpec) -> tuple[ContainerRequests, ...]:
     """Give what init and regular containers request, if any of it is no resource of Kubernetes'.
 
@@ -172,23 +191,10 @@ class _ContainerRequests:
 
     def aggregate(self, defaults: NanoAmounts) -> NanoAmounts:
         """Give the larger of the steady state and of each init step, per resource."""
-        totals: NanoAmounts = {}
-        for container in self._spec.containers:
-            _add(totals, defaults | self._of(container, resizable=True))
-        sidecars: NanoAmounts = {}
-        init_peak: NanoAmounts = {}
-        for container in self._spec.init_containers:
-            is_sidecar = container.restart_policy == "Always"
-            own = defaults | self._of(container, resizable=is_sidecar)
-            if is_sidecar:
-                _add(totals, own)
-                _add(sidecars, own)
-                _raise_to(init_peak, sidecars)
-            else:
-                _add(own, sidecars)
-                _raise_to(init_peak, own)
-        _raise_to(totals, init_peak)
-        return totals
+        return _aggregate(
+            self._spec,
+            lambda container, *, resizable: defaults | self._of(container, resizable=resizable),
+        )
 
     def _of(self, container: Container, *, resizable: bool) -> NanoAmounts:
         declared = _nano_amounts(container.resources.requests if container.resources else None)
@@ -201,6 +207,32 @@ class _ContainerRequests:
             status.allocated_resources,
             infeasible=self._infeasible,
         )
+
+
+class _AmountsOf(Protocol):
+    """Gives a dict of its own: what a container counts; `resizable`: it keeps running."""
+
+    def __call__(self, container: Container, *, resizable: bool) -> NanoAmounts: ...
+
+
+def _aggregate(spec: PodSpec, amounts_of: _AmountsOf) -> NanoAmounts:
+    totals: NanoAmounts = {}
+    for container in spec.containers:
+        _add(totals, amounts_of(container, resizable=True))
+    sidecars: NanoAmounts = {}
+    init_peak: NanoAmounts = {}
+    for container in spec.init_containers:
+        is_sidecar = container.restart_policy == "Always"
+        own = amounts_of(container, resizable=is_sidecar)
+        if is_sidecar:
+            _add(totals, own)
+            _add(sidecars, own)
+            _raise_to(init_peak, sidecars)
+        else:
+            _add(own, sidecars)
+            _raise_to(init_peak, own)
+    _raise_to(totals, init_peak)
+    return totals
 
 
 def _effective(

@@ -16,7 +16,7 @@ meanwhile never gets to the queue.
 Source: pkg/scheduler/{scheduler,eventhandlers}.go, v1.36.3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -278,6 +278,11 @@ class Scheduler:
             if status.code is not Code.SUCCESS:
                 return Gate(plugin.name, status.message)
         return None
+
+    def pods(self) -> Iterator[PodInfo]:
+        """Give all Pods that are known: on Nodes, assumed or not, and pending ones of ours."""
+        yield from (cached.pod for cached in self.cache.pods())
+        yield from (pod for uid, pod in self.pending.items() if uid not in self.cache)
 
     def statistics(self) -> SchedulerStatistics:
         """Count. O(classes)."""

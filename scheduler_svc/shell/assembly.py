@@ -30,6 +30,7 @@ from scheduler_svc.shell.metrics import (
     WriteMetrics,
 )
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
+from scheduler_svc.shell.pod_resource_metrics import PodResourceEndpoint
 from scheduler_svc.shell.reflectors import Reflectors
 from scheduler_svc.shell.startup import StartPlan
 from scheduler_svc.shell.view import View
@@ -97,6 +98,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         ProcessMetrics(plan.options.version, writers.election),
     )
     server = _make_server(plan, access, registry)
+    _serve_pod_resources(server, scheduler, writers)
     _serve_explanations(server, plan, scheduler, memory, reflectors)
     return Parts(
         scheduler=scheduler,
@@ -157,6 +159,13 @@ def _serve_explanations(
         scheduler, explaining, memory, is_listed=lambda: reflectors.is_listed
     )
     endpoint.add_to(server)
+
+
+def _serve_pod_resources(server: HttpsServer, scheduler: Scheduler, writers: Writers) -> None:
+    election = writers.election
+    PodResourceEndpoint(
+        scheduler.pods, is_leading=lambda: election is None or election.is_leader
+    ).add_to(server)
 
 
 def _make_server(plan: StartPlan, access: Access, registry: CollectorRegistry) -> HttpsServer:

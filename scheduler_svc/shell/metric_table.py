@@ -3,11 +3,11 @@
 Ours begin with ``berthmaster_``; the others are kube-scheduler's, with its names, labels,
 buckets and texts, so that dashboards and alerts written for it work.
 
-Not here yet, for nothing measures it: the durations of hints and of event handling, the
-points after Score, plugins' evaluations; what belongs to volumes, devices, gangs.
+Those of plugins are in `plugin_metric_table`; docs/metrics.md says which of kube-scheduler's
+there are not, and why.
 
-Source: pkg/scheduler/metrics/metrics.go and staging/src/k8s.io/component-base/metrics/
-prometheus/{clientgo/leaderelection,restclient}, v1.36.3.
+Source: pkg/scheduler/metrics/{metrics,resources/resources}.go and staging/src/k8s.io/
+component-base/metrics/prometheus/{clientgo/leaderelection,restclient}, v1.36.3.
 """
 
 from typing import Final
@@ -33,20 +33,6 @@ ALGORITHM_SECONDS: Final = Definition(
     kind=Kind.HISTOGRAM,
     help="Scheduling algorithm latency in seconds",
     buckets=exponential_buckets(0.001, 2, 15),
-)
-EXTENSION_POINT_SECONDS: Final = Definition(
-    name="scheduler_framework_extension_point_duration_seconds",
-    kind=Kind.HISTOGRAM,
-    help="Latency for running all plugins of a specific extension point.",
-    labels=("extension_point", "status", "profile"),
-    buckets=exponential_buckets(0.0001, 2, 12),
-)
-PLUGIN_SECONDS: Final = Definition(
-    name="scheduler_plugin_execution_duration_seconds",
-    kind=Kind.HISTOGRAM,
-    help="Duration for running a plugin at a specific extension point.",
-    labels=("plugin", "extension_point", "status"),
-    buckets=exponential_buckets(0.00001, 1.5, 20),
 )
 SLI_SECONDS: Final = Definition(
     name="scheduler_pod_scheduling_sli_duration_seconds",
@@ -96,6 +82,12 @@ INCOMING_PODS: Final = Definition(
     help="Number of pods added to scheduling queues by event and queue type.",
     labels=("queue", "event"),
 )
+GOROUTINES: Final = Definition(
+    name="scheduler_goroutines",
+    kind=Kind.GAUGE,
+    help="Number of running goroutines split by the work they do such as binding.",
+    labels=("operation",),
+)
 INFLIGHT_EVENTS: Final = Definition(
     name="scheduler_inflight_events",
     kind=Kind.GAUGE,
@@ -123,6 +115,23 @@ LEADER: Final = Definition(
     "1 indicates master. 'name' is the string used to identify the lease. Please make sure to "
     "group by name.",
     labels=("name",),
+)
+
+POD_REQUEST: Final = Definition(
+    name="kube_pod_resource_request",
+    kind=Kind.GAUGE,
+    help="Resources requested by workloads on the cluster, broken down by pod. This shows the "
+    "resource usage the scheduler and kubelet expect per pod for resources along with the unit "
+    "for the resource if any.",
+    labels=("namespace", "pod", "node", "scheduler", "priority", "resource", "unit"),
+)
+POD_LIMIT: Final = Definition(
+    name="kube_pod_resource_limit",
+    kind=Kind.GAUGE,
+    help="Resources limit for workloads on the cluster, broken down by pod. This shows the "
+    "resource usage the scheduler and kubelet expect per pod for resources along with the unit "
+    "for the resource if any.",
+    labels=("namespace", "pod", "node", "scheduler", "priority", "resource", "unit"),
 )
 
 QUEUE_WAIT_SECONDS: Final = Definition(

@@ -11,7 +11,7 @@ from prometheus_client import Metric
 
 from kubeio.instruments import Histogram
 from scheduler_svc.core.framework.stopwatch import Stopwatch
-from scheduler_svc.shell import metric_table as table
+from scheduler_svc.shell import plugin_metric_table as table
 
 SAMPLE: Final = 10
 """One attempt in so many is measured: 15 plugins and two clock readings each are 5 µs."""

@@ -9,7 +9,13 @@ from scheduler_svc.core.objects import (
     PodCondition,
     ResourceRequirements,
 )
-from scheduler_svc.core.resources import Requests, is_extended, is_scalar, pod_requests
+from scheduler_svc.core.resources import (
+    Requests,
+    is_extended,
+    is_scalar,
+    pod_limits,
+    pod_requests,
+)
 from tests.builders import GPU, MIB, Amounts, PodFields, make_container, make_pod
 
 DEFAULT_MILLI_CPU = 100
@@ -278,6 +284,50 @@ def test_pod_level_resizes(status: PodFields, milli_cpu: int, memory: int) -> No
     assert (requests.milli_cpu, requests.memory_bytes) == (milli_cpu, memory)
     assert requests.scalars == ()
     assert pod_requests(pod).milli_cpu == 2000
+
+
+def limited(name: str, limits: Amounts | None, *, is_sidecar: bool = False) -> Container:
+    return make_container(name, limits=limits, is_sidecar=is_sidecar)
+
+
+@pytest.mark.parametrize(
+    ("fields", "limits"),
+    [
+        pytest.param({}, {}, id="no limits"),
+        pytest.param(
+            {"containers": [limited("a", {"cpu": "0.7"}), limited("b", {"cpu": 1, "memory": 5})]},
+            {"cpu": 1_700_000_000, "memory": 5 * 10**9},
+            id="containers run together",
+        ),
+        pytest.param(
+            {
+                "containers": [limited("a", {"cpu": 1})],
+                "init_containers": [
+                    limited("i", {"cpu": 2}),
+                    limited("s", {"cpu": 3}, is_sidecar=True),
+                    limited("j", {"cpu": 2}),
+                ],
+            },
+            {"cpu": 5 * 10**9},
+            id="an init container beside an earlier sidecar",
+        ),
+        pytest.param(
+            {"containers": [limited("a", {"memory": 5})], "overhead": {"cpu": 1, "memory": 2}},
+            {"memory": 7 * 10**9},
+            id="overhead only where there is a limit",
+        ),
+        pytest.param(
+            {
+                "containers": [limited("a", {"cpu": 2, GPU: 1})],
+                "pod_limits": {"cpu": 1, GPU: 5, "memory": 9},
+            },
+            {"cpu": 10**9, "memory": 9 * 10**9, GPU: 10**9},
+            id="of the Pod as a whole, for what may be so",
+        ),
+    ],
+)
+def test_limits(fields: PodFields, limits: dict[str, int]) -> None:
+    assert pod_limits(make_pod(**fields).spec) == tuple(sorted(limits.items()))
 
 
 def test_a_quantity_that_cannot_be_read_is_said() -> None:

@@ -227,6 +227,15 @@ def test_statistics() -> None:
     assert statistics.queue.gated_count == 1
 
 
+def test_all_pods_are_given_once() -> None:
+    scheduler = stage()
+    scheduler.handle(PodUpserted(make_pod_info("x", node="n1", scheduler="other")), at(0))
+    decide(scheduler, make_pod_info("a"))
+    decide(scheduler, make_pod_info("b", requests={"cpu": 99}))
+    add(scheduler, make_pod_info("d", gates=["g"]))
+    assert sorted(pod.name for pod in scheduler.pods()) == ["a", "b", "d", "x"]
+
+
 def test_validation_finds_a_pod_in_two_places() -> None:
     scheduler = stage()
     pod = make_pod_info()
