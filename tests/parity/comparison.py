@@ -87,7 +87,9 @@ class Comparison:
             return
         fields = theirs.keys() | ours.keys()
         different = {field for field in fields if ours.get(field) != theirs.get(field)}
-        if not different <= {"nominatedNodeName", "victims"}:
+        # Another Node may be as good, but its victims are others.
+        is_tie = different == {"nominatedNodeName", "victims"} or not theirs.get("victims")
+        if not (is_tie and different <= {"nominatedNodeName", "victims"}):
             _same("postFilter", theirs, ours)
         costs = [eviction_cost(self._items, answer.get("victims", ())) for answer in (ours, theirs)]
         if costs[0] != costs[1]:

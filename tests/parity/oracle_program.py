@@ -51,7 +51,7 @@ def build(console: Console, *, with_coverage: bool = False) -> Path:
     coverage = ["-cover", "-coverpkg", packages] if with_coverage else []
     partial = program.with_suffix(".partial")
     done = subprocess.run(
-        [go.command, "build", "-trimpath", *coverage, "-o", partial, "."],
+        [go.command, "build", *coverage, "-o", partial, "."],
         cwd=SOURCES,
         env={**os.environ, **go.environment, "CGO_ENABLED": "0", "GOWORK": "off"},
         capture_output=True,

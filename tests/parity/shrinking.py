@@ -2,10 +2,22 @@
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final
 
 Manifest = dict[str, Any]
 Items = list[Manifest]
+
+# What an object is, and where it is.
+_KEPT: Final = frozenset(
+    {
+        ("metadata",),
+        ("metadata", "name"),
+        ("metadata", "namespace"),
+        ("metadata", "uid"),
+        ("spec",),
+        ("spec", "nodeName"),
+    }
+)
 
 
 def shrink(items: Items, shows: Callable[[Items], bool]) -> Items:
@@ -66,9 +78,7 @@ def _paths(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
     nested = []
     for key, child in entries:
         here = (*path, key)
-        if here[0] in ("apiVersion", "kind") or here in (("metadata", "name"), ("spec",)):
-            continue
-        if here[:2] not in (("metadata", "namespace"), ("metadata", "uid"), ("spec", "nodeName")):
+        if here[0] not in ("apiVersion", "kind") and here not in _KEPT:
             yield here
         if isinstance(child, dict | list):
             nested.append((child, here))
