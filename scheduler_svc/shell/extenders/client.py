@@ -92,7 +92,8 @@ class ExtenderClient:
             waited = f"no answer within {self._timeout_seconds:g} s"
             raise ExtenderError(f'Post "{self._at(verb)}": {waited}') from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            text = shorten(str(error)) or type(error).__name__
+            said = str(error).replace(self.config.url_prefix.rstrip("/"), self.url.rstrip("/"))
+            text = shorten(said) or type(error).__name__
             raise ExtenderError(f'Post "{self._at(verb)}": {text}') from error
 
     def _at(self, verb: str) -> str:

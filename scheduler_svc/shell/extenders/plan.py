@@ -63,7 +63,7 @@ def plan_extenders(configuration: Configuration) -> tuple[PlannedExtender, ...]:
         except ExtenderTlsError as error:
             where = f"{configuration.path}: " if configuration.path else ""
             raise UsageError(f"{where}extenders[{index}].{error}") from error
-        planned.append(PlannedExtender(_core_extender(number, config), config, context))
+        planned.append(PlannedExtender(core_extender(number, config), config, context))
     return tuple(planned)
 
 
@@ -84,7 +84,8 @@ def without_login(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def _core_extender(number: int, config: Extender) -> CoreExtender:
+def core_extender(number: int, config: Extender) -> CoreExtender:
+    """Give what the core has to know of one; what has no verb it does not do."""
     return CoreExtender(
         number=number,
         filters=bool(config.filter_verb),
