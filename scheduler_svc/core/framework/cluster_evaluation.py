@@ -122,7 +122,9 @@ class ClusterEvaluation:
             self._add_normalized(totals, feasible)
             self._add_scores(totals[: nodes.count], nodes, known, stopwatch)
         # INFEASIBLE has all bits set. A choice by a mask without order costs ten times as much.
-        np.bitwise_or(totals, feasible.view(np.int8) - np.int8(1), out=totals)
+        infeasible = feasible.view(np.int8) - np.int8(1)
+        # Widened first: to let the operation widen it costs twice as much.
+        np.bitwise_or(totals, infeasible.astype(self._dtype), out=totals)
         self.totals = totals
 
     def _add_normalized(self, totals: TotalArray, feasible: BoolArray) -> None:

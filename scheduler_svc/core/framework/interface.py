@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import ObjectName
@@ -33,6 +34,9 @@ from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SUCCESS, Status
 
 MAX_NODE_SCORE = 100
+
+# Scores of any signed integer type.
+ScoreArray = npt.NDArray[np.signedinteger[Any]]
 
 # What PreFilter or PreScore prepared for a class; opaque to the framework.
 State = Any
@@ -224,8 +228,10 @@ class ClusterScorePlugin(Plugin, ABC):
     @abstractmethod
     def score_feasible(
         self, state: State, nodes: NodeView, feasible: BoolArray
-    ) -> Int64Array | None:
-        """Give int64 `(K,)`, 0 to 100, normalized; None where upstream's PreScore skips.
+    ) -> ScoreArray | None:
+        """Give integers `(K,)`, 0 to 100, normalized; None where upstream's PreScore skips.
+
+        Of a narrow type if that is no trouble: adding them up costs a third.
 
         `feasible` is bool `(K,)`, with at least one True; what is given for other Nodes is
         not used.

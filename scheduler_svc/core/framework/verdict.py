@@ -71,8 +71,8 @@ def score(
         if isinstance(plugin, ClusterScorePlugin):
             given = plugin.score_feasible(state, view, np.ones(len(rows), dtype=np.bool_))
             if given is not None:
-                shares[plugin.name] = given * weight
-                totals += given * weight
+                shares[plugin.name] = given.astype(np.int64) * weight
+                totals += shares[plugin.name]
             continue
         scores = plugin.score(state, view)
         if isinstance(plugin, NormalizedScorePlugin):

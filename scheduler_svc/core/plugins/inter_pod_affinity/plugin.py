@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from scheduler_svc.core.affinity_terms import TermMatch
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import ObjectKind
-from scheduler_svc.core.columns import Int64Array, NodeView
+from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.framework.interface import (
     ClusterScorePlugin,
@@ -20,6 +20,7 @@ from scheduler_svc.core.framework.interface import (
     PreScorePlugin,
     Rejection,
     Scope,
+    ScoreArray,
 )
 from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.plugins.inter_pod_affinity.hints import Hints
@@ -117,7 +118,7 @@ class InterPodAffinity(
 
     def score_feasible(
         self, state: ScoreState, nodes: NodeView, feasible: BoolArray
-    ) -> Int64Array | None:
+    ) -> ScoreArray | None:
         """Scale what draws the Pod from the least to the most; None where nothing does."""
         return state.scores(nodes.rows, feasible)
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from scheduler_svc.core.affinity_terms import TermHolders, TermKind, TermMatch
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.columns import Int64Array
-from scheduler_svc.core.framework.interface import MAX_NODE_SCORE
+from scheduler_svc.core.framework.interface import MAX_NODE_SCORE, ScoreArray
 from scheduler_svc.core.labels import BoolArray, Rows
 from scheduler_svc.core.plugins.inter_pod_affinity.domain_totals import (
     CountedTerm,
@@ -157,8 +156,8 @@ class ScoreState:
         """The memory of its counts."""
         return 0 if self._totals is None else self._totals.size_bytes
 
-    def scores(self, rows: Rows, feasible: BoolArray) -> Int64Array | None:
-        """Give int64 `(K,)` 0 to 100; None where nothing draws or repels the class."""
+    def scores(self, rows: Rows, feasible: BoolArray) -> ScoreArray | None:
+        """Give int16 `(K,)` 0 to 100; None where nothing draws or repels the class."""
         if self._totals is None:
             return None
         raw = self._totals.refresh()[rows]
@@ -166,12 +165,12 @@ class ScoreState:
         lowest, highest = float(among.min()), float(among.max())
         if lowest == highest:
             is_skipped = lowest == 0 and not self._totals.is_anything_counted()
-            return None if is_skipped else np.zeros(len(raw), dtype=np.int64)
+            return None if is_skipped else np.zeros(len(raw), dtype=np.int16)
         # The division comes first, as upstream's: 29 of 100 gives 28.
         shares = raw - lowest
         shares /= highest - lowest
         shares *= MAX_NODE_SCORE
-        return shares.astype(np.int64)
+        return shares.astype(np.int16)
 
 
 def _of_kind(kind: TermKind, holders: Iterable[TermHolders]) -> list[TermHolders]:

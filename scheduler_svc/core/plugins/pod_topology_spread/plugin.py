@@ -6,7 +6,7 @@ from typing import Any
 from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import ClusterObjects
-from scheduler_svc.core.columns import Int64Array, NodeView
+from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.default_selectors import DefaultSelectors
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
@@ -24,6 +24,7 @@ from scheduler_svc.core.framework.interface import (
     PreScorePlugin,
     Rejection,
     Scope,
+    ScoreArray,
 )
 from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.nodes import NodeInfo
@@ -108,7 +109,7 @@ class PodTopologySpread(
         quirks = self._upstream_quirks
         return SUCCESS, SoftState(rules, pod, cluster, copies_quirks=quirks)
 
-    def score_feasible(self, state: SoftState, nodes: NodeView, feasible: BoolArray) -> Int64Array:
+    def score_feasible(self, state: SoftState, nodes: NodeView, feasible: BoolArray) -> ScoreArray:
         """Prefer Nodes in whose domains there are few of the Pods."""
         return state.scores(nodes, feasible)
 

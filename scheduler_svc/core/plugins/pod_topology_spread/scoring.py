@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.columns import Float64Array, Int64Array, NodeView
-from scheduler_svc.core.framework.interface import MAX_NODE_SCORE
+from scheduler_svc.core.columns import Float64Array, NodeView
+from scheduler_svc.core.framework.interface import MAX_NODE_SCORE, ScoreArray
 from scheduler_svc.core.labels import ABSENT, BoolArray
 from scheduler_svc.core.plugins.pod_topology_spread.domains import DomainCounts
 from scheduler_svc.core.plugins.pod_topology_spread.node_kinds import NodeKinds, Trait
@@ -95,8 +95,8 @@ class SoftState:
         domains = (c.domains.size_bytes for c in self._constraints if c.domains is not None)
         return self._kinds.size_bytes + sum(domains)
 
-    def scores(self, nodes: NodeView, feasible: BoolArray) -> Int64Array:
-        """Give int64 `(K,)`, 0 to 100, normalized over the feasible Nodes."""
+    def scores(self, nodes: NodeView, feasible: BoolArray) -> ScoreArray:
+        """Give int16 `(K,)`, 0 to 100, normalized over the feasible Nodes."""
         kinds = self._kinds
         kinds.refresh()
         if kinds.version != self._version:
@@ -107,10 +107,11 @@ class SoftState:
         of_row = kinds.of_row[nodes.rows]
         kind_count = kinds.levels.shape[1]
         if kind_count <= _FEW_KINDS and isinstance(nodes.rows, slice) and not nodes.rows.start:
-            return self._of_few(kinds.counts(feasible)).take(of_row)
+            # Every kind has an entry; to have that checked costs as much again.
+            return self._of_few(kinds.counts(feasible)).take(of_row, mode="clip")
         counts = np.bincount(of_row[feasible], minlength=kind_count)
         counts[self._ignored] = 0
-        return self._of_many(counts).take(of_row)
+        return self._of_many(counts).take(of_row, mode="clip")
 
     def _look_at_kinds(self) -> None:
         self._version = self._kinds.version
@@ -122,8 +123,8 @@ class SoftState:
             ignored = set(self._ignored.tolist())
             self._counted = [kind for kind in range(levels.shape[1]) if kind not in ignored]
 
-    def _of_few(self, counts: list[int]) -> Int64Array:
-        """Give each kind's score, int64 `(kinds + 1,)`, given the feasible Nodes of each."""
+    def _of_few(self, counts: list[int]) -> ScoreArray:
+        """Give each kind's score, int16 `(kinds + 1,)`, given the feasible Nodes of each."""
         present = [kind for kind in self._counted if counts[kind]]
         node_count = sum([counts[kind] for kind in present])
         raw = [0.0] * len(present)
@@ -147,12 +148,12 @@ class SoftState:
                 table[kind] = MAX_NODE_SCORE * (highest + lowest - value) // highest
             else:
                 table[kind] = MAX_NODE_SCORE
-        return np.array(table, dtype=np.int64)
+        return np.array(table, dtype=np.int16)
 
-    def _of_many(self, counts: npt.NDArray[np.intp]) -> Int64Array:
+    def _of_many(self, counts: npt.NDArray[np.intp]) -> ScoreArray:
         """Give the same as `_of_few`, at a cost that hardly grows with the kinds."""
         present = counts > 0
-        table = np.zeros(len(counts), dtype=np.int64)
+        table = np.zeros(len(counts), dtype=np.int16)
         levels = self._kinds.levels[:, present]
         if not levels.shape[1]:
             return table
