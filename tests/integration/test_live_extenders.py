@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from berthmaster.cli.root import cli
 from deploy.controlplane import ControlPlane, Reporter
 from tests.extender_server import (
     ExtenderServer,
@@ -205,6 +207,20 @@ def test_what_is_no_answer_is_an_error_and_the_pod_is_tried_again(
         assert metric(process, "berthmaster_extender_errors_total", "filter") >= 1
         server.verbs["filter"] = pass_all
         placed(plane, "p")
+
+
+def test_explain_asks_no_extender_and_says_so(plane: ControlPlane, tmp_path: Path) -> None:
+    with (
+        serve_extender({"filter": pass_only()}) as server,
+        scheduler(plane, tmp_path, by_names(server, filterVerb="filter")) as process,
+    ):
+        create_pod(plane, "p")
+        wait_for("told", partial(says, plane, "p", "no licence"))
+        port = process.wait_line("Serving securely").rpartition("port=")[2]
+        arguments = ["explain", "pod", "p", "--server", f"https://127.0.0.1:{port}"]
+        result = CliRunner().invoke(cli, arguments, prog_name="berthmaster")
+        assert "default/p: fits on 3 of 3 Nodes" in result.stdout
+        assert "Note: extenders are not asked" in result.stderr
 
 
 def test_an_extender_that_is_down_may_be_ignored_or_not(

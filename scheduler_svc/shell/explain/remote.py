@@ -28,7 +28,7 @@ from scheduler_svc.shell.explain.endpoint import Explanation
 from scheduler_svc.shell.explain.listing import PODS, Note, admit_by_server
 from scheduler_svc.shell.explain.memory import Decision
 from scheduler_svc.shell.explain.question import Question, QuestionError
-from scheduler_svc.shell.explain.saved import pod_manifests
+from scheduler_svc.shell.explain.saved import EXTENDERS_ARE_NOT_ASKED, pod_manifests
 
 TOKEN_SECONDS: Final = 600
 """The shortest that the API server gives out."""
@@ -69,6 +69,14 @@ class _TokenRequest(msgspec.Struct):
     status: _TokenStatus
 
 
+class _Component(msgspec.Struct):
+    extenders: list[msgspec.Raw] = []
+
+
+class _Configz(msgspec.Struct):
+    componentconfig: _Component
+
+
 class Contact(NamedTuple):
     """How to reach a scheduler: a client, and what its paths begin with."""
 
@@ -88,11 +96,23 @@ async def ask_scheduler(question: Question, *, user_agent: str, note: Note) -> l
     """
     async with _contact(question, user_agent) as contact:
         try:
-            return await _ask(contact, question, user_agent, note)
+            told = await _ask(contact, question, user_agent, note)
+            if not question.decision_id and await _has_extenders(contact):
+                note(EXTENDERS_ARE_NOT_ASKED)
+            return told
         except (NotFoundError, InvalidError) as error:
             if error.reason:  # it is the API server that gives one
                 raise
             raise QuestionError(error.message.strip()) from error
+
+
+async def _has_extenders(contact: Contact) -> bool:
+    """Look into the configuration in effect; who may not see it is told nothing."""
+    try:
+        configuration = await contact.client.get_json(f"{contact.prefix}/configz", _Configz)
+    except KubeError:
+        return False
+    return bool(configuration.componentconfig.extenders)
 
 
 async def _ask(contact: Contact, question: Question, user_agent: str, note: Note) -> list[Told]:

@@ -1,7 +1,7 @@
 """Answers from a snapshot: all its pending Pods, one of them, or Pods that it does not have."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.pods import PodInfo, PodInterner
@@ -16,6 +16,10 @@ from scheduler_svc.shell.explain.reading import is_kubernetes_object
 from scheduler_svc.shell.explain.snapshot import Snapshot
 from scheduler_svc.shell.profiles import make_profiles
 from scheduler_svc.shell.startup import read_configuration, surprises
+
+EXTENDERS_ARE_NOT_ASKED: Final = (
+    "extenders are not asked: they may reject Nodes that fit here, and prefer others"
+)
 
 
 def load_profiles(config_path: str, *, note: Callable[[str], None]) -> Profiles:
@@ -32,6 +36,8 @@ def load_profiles(config_path: str, *, note: Callable[[str], None]) -> Profiles:
         note(f"not implemented yet, so left out: {', '.join(made.not_implemented)}")
     for surprise in surprises(configuration):
         note(f"{config_path}: {surprise}")
+    if configuration.extenders:
+        note(f"{config_path}: {EXTENDERS_ARE_NOT_ASKED}")
     return Profiles(made.profiles, judges_all=not config_path)
 
 

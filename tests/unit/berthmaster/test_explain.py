@@ -200,3 +200,12 @@ def test_help_has_examples_and_groups() -> None:
     output = explain("--help").output
     for words in ("berthmaster explain --snapshot cluster.yaml", "Exit codes:", "--preempt"):
         assert words in output
+
+
+def test_that_extenders_are_not_asked_is_noted(snapshot: str, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(f"{CONFIG}extenders: [{{urlPrefix: 'http://127.0.0.1:1', filterVerb: f}}]\n")
+    result = explain("--snapshot", snapshot, "--config", str(config))
+    assert result.exit_code == 0
+    assert f"Note: {config}: extenders are not asked" in result.stderr
+    assert "extenders" not in explain("--snapshot", snapshot).stderr
