@@ -17,7 +17,10 @@ Json = Any
 
 
 class RawAnswer(NamedTuple):
-    """Bytes as they are sent; a `length` beyond theirs makes it half an answer."""
+    """Bytes as they are sent; a `length` beyond theirs makes it half an answer.
+
+    Status 0: the connection is closed without a word.
+    """
 
     body: bytes = b""
     status: int = 200
@@ -57,6 +60,9 @@ def serve_extender(
             answer = server.verbs[self.path.removeprefix("/x/")](body)
             if not isinstance(answer, RawAnswer):
                 answer = RawAnswer(json.dumps(answer).encode())
+            if answer.status == 0:
+                self.close_connection = True
+                return
             self.send_response(answer.status)
             length = len(answer.body) if answer.length is None else answer.length
             self.send_header("Content-Length", str(length))

@@ -51,6 +51,8 @@ class ExtenderClient:
     async def ask(self, kind: str, verb: str, body: bytes, decode: Callable[[bytes], T]) -> T:
         """POST to a verb and read the answer; `kind` is what it is for, in metrics.
 
+        Sent once more where the connection ends without an answer, but for a Binding.
+
         Raises
         ------
         ExtenderError
@@ -60,7 +62,7 @@ class ExtenderClient:
             started = time.monotonic()
             is_error = True
             try:
-                answer = decode(await self._post(verb, body))
+                answer = decode(await self._post(verb, body, is_repeatable=kind != "bind"))
                 is_error = False
             except msgspec.DecodeError as error:
                 text = f"the answer of {kind} from the extender at URL {self._at(verb)}"
@@ -70,24 +72,16 @@ class ExtenderClient:
                 self._metrics.observe(self.url, kind, seconds, is_error=is_error)
         return answer
 
-    async def _post(self, verb: str, body: bytes) -> bytes:
+    async def _post(self, verb: str, body: bytes, *, is_repeatable: bool) -> bytes:
         try:
-            async with (
-                asyncio.timeout(self._timeout_seconds),
-                self._open_session().post(
-                    f"{self.config.url_prefix.rstrip('/')}/{verb}",
-                    data=body,
-                    headers={"Content-Type": "application/json"},
-                    allow_redirects=False,
-                    ssl=self._ssl_context,
-                    server_hostname=self._server_name,
-                ) as answer,
-            ):
-                if answer.status != _OK:
-                    raise ExtenderError(
-                        f"failed {verb} with extender at URL {self._at(verb)}, code {answer.status}"
-                    )
-                return await answer.read()
+            async with asyncio.timeout(self._timeout_seconds):
+                try:
+                    return await self._send(verb, body)
+                except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                    # A kept connection that the extender was just about to close, most likely.
+                    if isinstance(error, aiohttp.ClientConnectorError) or not is_repeatable:
+                        raise
+                    return await self._send(verb, body)
         except TimeoutError as error:
             waited = f"no answer within {self._timeout_seconds:g} s"
             raise ExtenderError(f'Post "{self._at(verb)}": {waited}') from error
@@ -95,6 +89,21 @@ class ExtenderClient:
             said = str(error).replace(self.config.url_prefix.rstrip("/"), self.url.rstrip("/"))
             text = shorten(said) or type(error).__name__
             raise ExtenderError(f'Post "{self._at(verb)}": {text}') from error
+
+    async def _send(self, verb: str, body: bytes) -> bytes:
+        async with self._open_session().post(
+            f"{self.config.url_prefix.rstrip('/')}/{verb}",
+            data=body,
+            headers={"Content-Type": "application/json"},
+            allow_redirects=False,
+            ssl=self._ssl_context,
+            server_hostname=self._server_name,
+        ) as answer:
+            if answer.status != _OK:
+                raise ExtenderError(
+                    f"failed {verb} with extender at URL {self._at(verb)}, code {answer.status}"
+                )
+            return await answer.read()
 
     def _at(self, verb: str) -> str:
         return f"{self.url.rstrip('/')}/{verb}"

@@ -54,6 +54,20 @@ async def test_only_200_and_a_whole_answer_will_do(answer: RawAnswer, text: str)
     assert errors("berthmaster_extender_duration_seconds_count", **labels) == 1
 
 
+@pytest.mark.parametrize(("kind", "is_repeated"), [("filter", True), ("bind", False)])
+async def test_what_is_no_binding_is_sent_again_where_the_connection_ends(
+    kind: str, is_repeated: bool
+) -> None:
+    answers: list[Any] = [RawAnswer(status=0), []]
+    with extender({"v": lambda _: answers.pop(0)}) as (server, client):
+        if is_repeated:
+            assert await ask(client, kind=kind) == {}
+        else:
+            with pytest.raises(ExtenderError, match="Server disconnected"):
+                await ask(client, kind=kind)
+        assert len(server.asked) == 1 + is_repeated
+
+
 async def test_success_counts_as_no_error() -> None:
     metrics = ExtenderMetrics()
     with extender({"v": lambda _: []}, metrics) as (server, client):
