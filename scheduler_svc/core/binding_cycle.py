@@ -16,8 +16,6 @@ framework/runtime/waiting_pods_map.go, v1.36.3. Difference: PreBind plugins run 
 another.
 """
 
-from collections.abc import Iterable
-
 import msgspec
 
 from scheduler_svc.core.awaited_objects import AwaitedObjects
@@ -25,13 +23,10 @@ from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster_objects import ObjectName
 from scheduler_svc.core.effects import (
-    BindPod,
     Effect,
     EventType,
-    PodReference,
     RecordEvent,
     ReportBound,
-    RunCleanup,
     RunPreBind,
 )
 from scheduler_svc.core.events import BindFailed, BindFailure, PermitDecided, PreBindFinished
@@ -39,32 +34,10 @@ from scheduler_svc.core.extenders import Extenders
 from scheduler_svc.core.failure import FailureHandler, Rejectors
 from scheduler_svc.core.framework.cluster_events import ASSIGNED_POD_DELETE
 from scheduler_svc.core.framework.interface import PreBindPlugin, PreBindWork
-from scheduler_svc.core.framework.profile import Profile
-from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
+from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
+from scheduler_svc.core.pod_binding import BindingCycle, binding, deadlines, undo_work, waited
+from scheduler_svc.core.queue import SchedulingQueue
 from scheduler_svc.core.status import Code
-
-
-class BindingCycle(msgspec.Struct, gc=False):
-    """One Pod on its way from the decision to being bound.
-
-    `permits` are the deadlines (monotonic seconds) of the plugins that hold the Pod;
-    `pre_bind` are the plugins that have not been asked yet, `working` the one that works,
-    `is_announced` says that the Pod's status has been made to show where it is going.
-    """
-
-    queued: QueuedPodInfo
-    reference: PodReference
-    profile: Profile
-    node_name: str
-    decision_id: str
-    decided_at: Now
-    queue_wait_seconds: float
-    permits: dict[str, float]
-    pre_bind: list[PreBindPlugin]
-    working: PreBindPlugin | None = None
-    work_deadline_seconds: float | None = None
-    work_timeout_error: str = ""
-    is_announced: bool = False
 
 
 class BindingCycles:
@@ -89,7 +62,9 @@ class BindingCycles:
     def __len__(self) -> int:
         return len(self._cycles)
 
-    def start(self, cycle: BindingCycle, now: Now) -> list[Effect]:
+    def start(
+        self, cycle: BindingCycle, now: Now, stopwatch: Stopwatch | None = None
+    ) -> list[Effect]:
         """Take over a Pod that is assumed and reserved."""
         uid = cycle.queued.pod.uid
         self._cycles[uid] = cycle
@@ -97,15 +72,22 @@ class BindingCycles:
             self._waiting[uid] = cycle
             return self._announce(cycle)
         self._queue.done(uid)
-        return self._advance(cycle, now)
+        return self._advance(cycle, now, stopwatch)
 
-    def _advance(self, cycle: BindingCycle, now: Now) -> list[Effect]:
-        pod = cycle.queued.pod
+    def _advance(
+        self, cycle: BindingCycle, now: Now, stopwatch: Stopwatch | None = None
+    ) -> list[Effect]:
+        pod, cluster = cycle.queued.pod, self._cache.cluster
         while cycle.pre_bind:
             plugin = cycle.pre_bind.pop(0)
-            answer = plugin.pre_bind(pod, cycle.node_name, self._cache.cluster)
+            if stopwatch is None:
+                answer = plugin.pre_bind(pod, cycle.node_name, cluster)
+            else:
+                point, ask = "PreBindPreFlight", plugin.pre_bind
+                answer = timed(stopwatch, point, plugin.name, ask, pod, cycle.node_name, cluster)
             if isinstance(answer, PreBindWork):
                 cycle.working = plugin
+                cycle.work_begun_at_seconds = now.monotonic_seconds
                 cycle.work_deadline_seconds = now.monotonic_seconds + answer.timeout_seconds
                 cycle.work_timeout_error = answer.timeout_error
                 self._waiting[pod.uid] = cycle
@@ -120,7 +102,7 @@ class BindingCycles:
         pod = cycle.queued.pod
         extender = self._extenders.binder(pod)
         if extender is not None:
-            return [_binding(cycle, extender.number)]
+            return [binding(cycle, extender.number)]
         for plugin in cycle.profile.bind:
             status = plugin.bind(pod, cycle.node_name)
             if status.code is Code.SKIP:
@@ -128,7 +110,8 @@ class BindingCycles:
             if status.code is not Code.SUCCESS:
                 text = f'running Bind plugin "{plugin.name}": {status.message}'
                 return self._undo(cycle, text, now)
-            return [_binding(cycle)]
+            cycle.binder = plugin.name
+            return [binding(cycle)]
         return self._undo(cycle, "no Bind plugin took the Pod", now)
 
     def _announce(self, cycle: BindingCycle) -> list[Effect]:
@@ -150,7 +133,7 @@ class BindingCycles:
             return []
         del self._waiting[event.uid]
         self._queue.done(event.uid)
-        return self._advance(cycle, now)
+        return [waited(cycle, Code.SUCCESS, now), *self._advance(cycle, now)]
 
     def finish_pre_bind(self, event: PreBindFinished, now: Now) -> list[Effect]:
         """Take in the outcome of a plugin's outside work; late ones are no longer of interest."""
@@ -178,11 +161,12 @@ class BindingCycles:
             return []
         del self._waiting[pod.uid]
         self._awaited.discard(pod.uid)
-        cycle.working, cycle.work_deadline_seconds = None, None
         if status.code is not Code.SUCCESS:
             text = f'running PreBind plugin "{plugin.name}": {status.message}'
             return self._undo(cycle, text, now)
-        return self._advance(cycle, now)
+        done = waited(cycle, Code.SUCCESS, now)
+        cycle.working, cycle.work_deadline_seconds = None, None
+        return [done, *self._advance(cycle, now)]
 
     def succeed(self, uid: str, now: Now) -> list[Effect]:
         """Take in that the Pod is bound."""
@@ -203,6 +187,7 @@ class BindingCycles:
                 sli_seconds=now.monotonic_seconds - since,
                 binding_seconds=now.monotonic_seconds - cycle.decided_at.monotonic_seconds,
                 after_flush=queued.flushed,
+                attempt_seconds=now.monotonic_seconds - queued.popped_at_seconds,
             ),
             RecordEvent(
                 pod=cycle.reference,
@@ -221,12 +206,12 @@ class BindingCycles:
             return []
         if event.failure in (BindFailure.GONE, BindFailure.BOUND_ELSEWHERE):
             # Nothing to retry: the watch tells of the Pod's end, or of its other Node.
-            undone = _undo_work(cycle)
+            undone = undo_work(cycle)
             self._release(cycle, now)
             return undone
         text = event.message
         if not event.by_extender:
-            text = f'running Bind plugin "DefaultBinder": {text}'
+            text = f'running Bind plugin "{cycle.binder}": {text}'
         return self._undo(cycle, text, now)
 
     def delete(self, uid: str, now: Now) -> None:
@@ -268,7 +253,7 @@ class BindingCycles:
 
     def next_deadline(self) -> float | None:
         """Give the monotonic second at which `expire` will have something to do."""
-        return min((d for cycle in self._waiting.values() for d in _deadlines(cycle)), default=None)
+        return min((d for cycle in self._waiting.values() for d in deadlines(cycle)), default=None)
 
     def _reject(self, cycle: BindingCycle, text: str, plugin: str, now: Now) -> list[Effect]:
         """A rejection at Permit: the plugin is remembered, so its events bring the Pod back."""
@@ -276,10 +261,13 @@ class BindingCycles:
         effects = self._failures.reject(cycle.queued, text, now, rejectors, nomination="")
         # Upstream, too, tells the others only after this Pod has been put back.
         self._release(cycle, now)
-        return effects
+        return [waited(cycle, Code.UNSCHEDULABLE, now, text), *effects]
 
     def _undo(self, cycle: BindingCycle, text: str, now: Now) -> list[Effect]:
-        undone = _undo_work(cycle)
+        undone = undo_work(cycle)
+        if cycle.waits:
+            code = Code.UNSCHEDULABLE if cycle.working is None else Code.ERROR
+            undone.insert(0, waited(cycle, code, now, text))
         self._release(cycle, now)
         failed = self._failures.fail(cycle.queued, text, now, node_name=cycle.node_name)
         return [*undone, *failed]
@@ -297,32 +285,3 @@ class BindingCycles:
             self._queue.move_on_event(
                 ASSIGNED_POD_DELETE, placed, None, now, eligible=lambda other: other.uid != pod.uid
             )
-
-
-def _binding(cycle: BindingCycle, extender: int | None = None) -> BindPod:
-    return BindPod(
-        pod=cycle.reference,
-        scheduler_name=cycle.profile.scheduler_name,
-        node_name=cycle.node_name,
-        decision_id=cycle.decision_id,
-        attempt=cycle.queued.attempts,
-        decided_at_seconds=cycle.decided_at.wall_seconds,
-        queue_wait_seconds=cycle.queue_wait_seconds,
-        extender=extender,
-    )
-
-
-def _undo_work(cycle: BindingCycle) -> list[Effect]:
-    """Have taken back what PreBind has written."""
-    pod, effects = cycle.queued.pod, list[Effect]()
-    for plugin in reversed(cycle.profile.reserve):
-        payload = plugin.undo(pod, cycle.node_name)
-        if payload is not None:
-            effects.append(RunCleanup(cycle.reference, plugin.name, payload))
-    return effects
-
-
-def _deadlines(cycle: BindingCycle) -> Iterable[float]:
-    yield from cycle.permits.values()
-    if cycle.work_deadline_seconds is not None:
-        yield cycle.work_deadline_seconds

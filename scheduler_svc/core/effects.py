@@ -30,7 +30,7 @@ class BindPod(msgspec.Struct, frozen=True, gc=False):
 
     `decided_at_seconds` is wall time; `queue_wait_seconds` is how long the Pod waited in
     the queue before the attempt. `extender` is the number of the one that is to bind the Pod
-    instead, None for nobody.
+    instead, None for nobody; else it was `plugin` that took the Pod.
     """
 
     pod: PodReference
@@ -41,6 +41,7 @@ class BindPod(msgspec.Struct, frozen=True, gc=False):
     decided_at_seconds: float
     queue_wait_seconds: float
     extender: int | None = None
+    plugin: str = ""
 
 
 class AskExtenders(msgspec.Struct, frozen=True, gc=False):
@@ -167,7 +168,10 @@ class AttemptResult(StrEnum):
 
 
 class ReportAttempt(msgspec.Struct, frozen=True, gc=False):
-    """An attempt has failed, for the log and the metrics; `BindPod` stands for the others."""
+    """An attempt has failed, for the log and the metrics; `BindPod` stands for the others.
+
+    `begun_at_seconds` is the monotonic second of its begin.
+    """
 
     pod: PodReference
     scheduler_name: str
@@ -176,12 +180,14 @@ class ReportAttempt(msgspec.Struct, frozen=True, gc=False):
     message: str
     node_name: str = ""
     queue_wait_seconds: float = 0
+    begun_at_seconds: float = 0
 
 
 class ReportBound(msgspec.Struct, frozen=True, gc=False):
     """A Pod has been bound.
 
-    `sli_seconds` runs from the first attempt to now, `binding_seconds` from the decision;
+    `sli_seconds` runs from the first attempt to now, `attempt_seconds` from the begin of this
+    one, `binding_seconds` from the decision;
     `after_flush` says that nothing but the 5-minute flush had brought the Pod back.
     """
 
@@ -192,6 +198,23 @@ class ReportBound(msgspec.Struct, frozen=True, gc=False):
     sli_seconds: float
     binding_seconds: float
     after_flush: bool
+    attempt_seconds: float = 0
+
+
+class ReportWait(msgspec.Struct, frozen=True, gc=False):
+    """A Pod with a Node has waited: on Permit, or for the PreBind of a plugin.
+
+    `plugin` is "" on Permit, where several may hold the Pod. `status` is upstream's word for
+    how that ended, `message` what went wrong.
+    """
+
+    pod: PodReference
+    scheduler_name: str
+    extension_point: str
+    plugin: str
+    status: str
+    seconds: float
+    message: str = ""
 
 
 class ReportPreemption(msgspec.Struct, frozen=True, gc=False):
@@ -214,5 +237,6 @@ Effect = (
     | RecordEvent
     | ReportAttempt
     | ReportBound
+    | ReportWait
     | ReportPreemption
 )

@@ -154,6 +154,7 @@ class FailureHandler:
                 attempt=queued.attempts,
                 message=told.message,
                 node_name=told.node_name,
+                begun_at_seconds=queued.popped_at_seconds,
             ),
             failed_scheduling(newest, told.message),
         ]

@@ -18,6 +18,7 @@ from scheduler_svc.core.framework.filtering import NodeGroup
 from scheduler_svc.core.framework.nominated import RespectedPods
 from scheduler_svc.core.framework.post_filter import PostFilterResult
 from scheduler_svc.core.framework.prepared_class import PreparedClass
+from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.preemption import AskedVictims
 from scheduler_svc.core.queue import QueuedPodInfo
 from scheduler_svc.core.status import Code, Status
@@ -39,6 +40,7 @@ class ParkedAttempt(msgspec.Struct, eq=False):
 
     `extenders` filter or prioritize Nodes for the Pod. `asked` are the Nodes of the question,
     `rejected` those that extenders have left out so far, with a status if they gave a reason.
+    `stopwatch` measures plugins until the attempt is parked.
     """
 
     queued: QueuedPodInfo
@@ -48,6 +50,7 @@ class ParkedAttempt(msgspec.Struct, eq=False):
     asked: tuple[str, ...] = ()
     rejected: dict[str, Status | None] = {}
     preemption: ParkedPreemption | None = None
+    stopwatch: Stopwatch | None = None
 
     def take(self, answer: ExtendersAnswered) -> None:
         """Note which Nodes are out, and why."""
@@ -97,6 +100,7 @@ class ParkedAttempts:
         """Keep an attempt; give the ticket of its question."""
         self._last_ticket += 1
         attempt.ticket = self._last_ticket
+        attempt.stopwatch = None
         self._attempts[attempt.queued.pod.uid] = attempt
         return attempt.ticket
 

@@ -17,6 +17,7 @@ Source: pkg/scheduler/{scheduler,eventhandlers}.go, v1.36.3.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -55,10 +56,10 @@ from scheduler_svc.core.framework.cluster_changes import (
     node_changes,
     object_change,
 )
-from scheduler_svc.core.framework.cluster_events import EVERY_EVENT, EventRegistration
+from scheduler_svc.core.framework.cluster_events import EVERY_EVENT, ClusterEvent, EventRegistration
 from scheduler_svc.core.framework.interface import FedPlugin
 from scheduler_svc.core.framework.profile import Profile
-from scheduler_svc.core.framework.stopwatch import Stopwatch
+from scheduler_svc.core.framework.stopwatch import Measuring, Stopwatch, timed
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.nominator import Nominator
@@ -90,8 +91,8 @@ class SchedulerStatistics(msgspec.Struct, frozen=True):
 class Scheduler:
     """All profiles of one scheduler over one view of the cluster.
 
-    For reading: `cache`, `nominator`, and `pending`, the Pods of ours that no Node is known for,
-    by uid.
+    For reading: `cache`, `nominator`, `pending`, the Pods of ours that no Node is known for, by
+    uid, and `heard`, upstream's names for what the event handled last was.
 
     Parameters
     ----------
@@ -105,6 +106,8 @@ class Scheduler:
         Sees each choice of a Node, before anything has changed by it.
     extenders
         Who outside of the process takes part in decisions.
+    measuring
+        Is told how long hints take, and PreEnqueue.
     initial_backoff_seconds, max_backoff_seconds
         How long a Pod waits after a failed attempt: doubling from the one to the other.
     """
@@ -117,6 +120,7 @@ class Scheduler:
         instance: str = "berthmaster",
         witness: Witness | None = None,
         extenders: Extenders | None = None,
+        measuring: Measuring | None = None,
         initial_backoff_seconds: float = 1,
         max_backoff_seconds: float = 10,
     ) -> None:
@@ -134,6 +138,7 @@ class Scheduler:
         )
         for profile in profiles:
             profile.attach(self.cluster)
+        self._measuring = self.queue.hints.measuring = measuring
         self.pending: dict[str, PodInfo] = {}
         self.nominator = Nominator(self.columns)
         nominations = Nominations(self.nominator, self.queue)
@@ -166,10 +171,12 @@ class Scheduler:
             self._evictions,
             self.pending,
         )
+        self.heard = self._pod_events.heard
 
     def handle(self, event: Event, now: Now) -> list[Effect]:
         """Take in what happened. O(log n), more where it calls waiting Pods."""
         self.cluster.wall_seconds = now.wall_seconds
+        self.heard.clear()
         match event:
             case PodUpserted(pod):
                 self._pod_events.upsert(pod, now)
@@ -180,7 +187,7 @@ class Scheduler:
             case NodeDeleted(name):
                 removed = self.cache.remove_node(name)
                 if removed is not None:
-                    self.queue.move_on_event(NODE_DELETE, removed, None, now)
+                    self._hear(NODE_DELETE, removed, None, now)
             case ObjectUpserted() | ObjectDeleted():
                 return self._change_object(event, now)
             case FeedUpdated():
@@ -229,10 +236,14 @@ class Scheduler:
     def _upsert_node(self, node: NodeInfo, now: Now) -> None:
         old = self.cache.set_node(node)
         if old is None:
-            self.queue.move_on_event(NODE_ADD, None, node, now)
+            self._hear(NODE_ADD, None, node, now)
             return
         for change in node_changes(old, node):
-            self.queue.move_on_event(change, old, node, now)
+            self._hear(change, old, node, now)
+
+    def _hear(self, change: ClusterEvent, old: Any, new: Any, now: Now) -> None:
+        self.heard.append(change.label)
+        self.queue.move_on_event(change, old, new, now)
 
     def _change_object(self, event: ObjectUpserted | ObjectDeleted, now: Now) -> list[Effect]:
         kind, store = event.kind, self.cluster.objects[event.kind]
@@ -244,7 +255,7 @@ class Scheduler:
                 return []
         change = object_change(kind, old, new)
         if change is not None:
-            self.queue.move_on_event(change, old, new, now)
+            self._hear(change, old, new, now)
         metadata = (new or old).metadata
         changed = kind, object_key(metadata.namespace, metadata.name)
         return self._bindings.review(changed, now)
@@ -273,11 +284,29 @@ class Scheduler:
         return min((d for d in deadlines if d is not None), default=None)
 
     def _pre_enqueue(self, pod: PodInfo) -> Gate | None:
+        stopwatch = None
+        if self._measuring is not None:
+            stopwatch = self._measuring.begin(pod.scheduler_name)
+        gate = None
         for plugin in self._profiles[pod.scheduler_name].pre_enqueue:
-            status = plugin.pre_enqueue(pod)
+            if stopwatch is None:
+                status = plugin.pre_enqueue(pod)
+            else:
+                status = timed(stopwatch, "PreEnqueue", plugin.name, plugin.pre_enqueue, pod)
             if status.code is not Code.SUCCESS:
-                return Gate(plugin.name, status.message)
-        return None
+                gate = Gate(plugin.name, status.message)
+                break
+        if stopwatch is not None:
+            stopwatch.finish()
+        return gate
+
+    def drain_plugin_evaluations(self) -> Mapping[tuple[str, str, str], int]:
+        """Give `ClassCache.drain_plugin_evaluations`, by plugin, extension point and profile."""
+        return {
+            (plugin, point, profile): count
+            for profile, cycle in self._cycles.items()
+            for (plugin, point), count in cycle.classes.drain_plugin_evaluations().items()
+        }
 
     def pods(self) -> Iterator[PodInfo]:
         """Give all Pods that are known: on Nodes, assumed or not, and pending ones of ours."""

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from scheduler_svc.core.binding_cycle import BindingCycle, BindingCycles
+from scheduler_svc.core.binding_cycle import BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.columns import NodeColumns
@@ -37,9 +37,10 @@ from scheduler_svc.core.framework.post_filter import (
 from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.select import select_row
-from scheduler_svc.core.framework.stopwatch import Stopwatch
+from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
 from scheduler_svc.core.framework.verdict import totals_without
 from scheduler_svc.core.parked import ParkedAttempt, ParkedPreemption
+from scheduler_svc.core.pod_binding import BindingCycle
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.preemption import AskedVictims
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
@@ -98,8 +99,9 @@ class SchedulingCycle:
             return [failed_scheduling(pod, f"skip schedule deleting pod: {pod.key}")]
         if self._cache.columns.node_count == 0:
             return self._without_nodes(queued, now)
-        attempt = ParkedAttempt(queued, now, self._extenders.deciding(pod))
-        return self._decide(attempt, now, None, stopwatch)
+        deciding = self._extenders.deciding(pod)
+        attempt = ParkedAttempt(queued, now, deciding, stopwatch=stopwatch)
+        return self._decide(attempt, now, None)
 
     def resume(self, attempt: ParkedAttempt, answer: ExtendersAnswered, now: Now) -> list[Effect]:
         """Go on with what extenders say of the Nodes they were asked about."""
@@ -108,7 +110,7 @@ class SchedulingCycle:
         attempt.take(answer)
         if self._cache.columns.node_count == 0:
             return self._without_nodes(attempt.queued, now)
-        return self._decide(attempt, now, answer, None)
+        return self._decide(attempt, now, answer)
 
     def _without_nodes(self, queued: QueuedPodInfo, now: Now) -> list[Effect]:
         # Nobody rejected the Pod, so it is tried again after a backoff.
@@ -116,15 +118,11 @@ class SchedulingCycle:
         return self._failures.reject(queued, NO_NODES_TEXT, now, nobody, nomination="")
 
     def _decide(
-        self,
-        attempt: ParkedAttempt,
-        now: Now,
-        answer: ExtendersAnswered | None,
-        stopwatch: Stopwatch | None,
+        self, attempt: ParkedAttempt, now: Now, answer: ExtendersAnswered | None
     ) -> list[Effect]:
         """Choose a Node, by what is known now; or ask extenders about some."""
         queued, pod = attempt.queued, attempt.queued.pod
-        evaluation = self.classes.evaluation(pod, stopwatch)
+        evaluation = self.classes.evaluation(pod, attempt.stopwatch)
         failure = evaluation.prepared.failure()
         if failure is not None:
             return self._failures.fail(queued, failure.message, now)
@@ -190,7 +188,7 @@ class SchedulingCycle:
         if prepared.rejection is not None and prepared.rejection.code is Code.ERROR:
             return self._failures.fail(queued, prepared.rejection.message, now)
         diagnosis = attempt.diagnose(prepared, self._cache.columns, respected)
-        failed = self._failed_attempt(queued, prepared, diagnosis, now)
+        failed = self._failed_attempt(attempt, prepared, diagnosis, now)
         result = run_post_filters(self._profile.post_filter, failed)
         if result.status.code is not Code.WAIT:
             return self._reject(queued, diagnosis, result, now)
@@ -209,7 +207,7 @@ class SchedulingCycle:
         error = asked.victims.take(answer, self._cache)
         if not error and not asked.victims.is_settled():
             return [asked.victims.question(queued.pod, self._parked.park(attempt))]
-        failed = self._failed_attempt(queued, asked.prepared, asked.diagnosis, now)
+        failed = self._failed_attempt(attempt, asked.prepared, asked.diagnosis, now)
         result = resume_post_filters(
             self._profile.post_filter,
             failed,
@@ -240,8 +238,9 @@ class SchedulingCycle:
         )
 
     def _failed_attempt(
-        self, queued: QueuedPodInfo, prepared: PreparedClass, diagnosis: Diagnosis, now: Now
+        self, attempt: ParkedAttempt, prepared: PreparedClass, diagnosis: Diagnosis, now: Now
     ) -> FailedAttempt:
+        queued = attempt.queued
         return FailedAttempt(
             pod=queued.pod,
             prepared=prepared,
@@ -252,21 +251,28 @@ class SchedulingCycle:
             evicted_uids=self._evictions.evicted_uids,
             seed=crc32(f"{queued.pod.uid}/{queued.attempts}".encode(), self._seed),
             extenders=self._extenders.preempting(queued.pod),
+            stopwatch=attempt.stopwatch,
         )
 
     def _assume(self, attempt: ParkedAttempt, row: int, now: Now) -> list[Effect]:
-        queued, profile = attempt.queued, self._profile
-        pod = queued.pod
+        queued, profile, stopwatch = attempt.queued, self._profile, attempt.stopwatch
+        pod, cluster = queued.pod, self._cache.cluster
         node_name = self._cache.columns.names[row]
         self._cache.assume(pod, row)
         self._nominations.end(pod, now, placed_on=node_name)
         for reserving in profile.reserve:
-            status = reserving.reserve(pod, node_name, self._cache.cluster)
+            if stopwatch is None:
+                status = reserving.reserve(pod, node_name, cluster)
+            else:
+                ask = reserving.reserve
+                status = timed(stopwatch, "Reserve", reserving.name, ask, pod, node_name, cluster)
             if status.code is not Code.SUCCESS:
                 return self._turn_away(queued, row, status, "Reserve", reserving.name, now)
         permits: dict[str, float] = {}
         for permitting in profile.permit:
-            status, wait_seconds = permitting.permit(pod, node_name)
+            status, wait_seconds = timed(
+                stopwatch, "Permit", permitting.name, permitting.permit, pod, node_name
+            )
             if status.code is Code.WAIT:
                 wait_seconds = min(wait_seconds, MAX_PERMIT_SECONDS)
                 permits[permitting.name] = now.monotonic_seconds + wait_seconds
@@ -284,7 +290,7 @@ class SchedulingCycle:
             permits=permits,
             pre_bind=list(profile.pre_bind),
         )
-        return self._bindings.start(cycle, now)
+        return self._bindings.start(cycle, now, stopwatch)
 
     def _turn_away(
         self,

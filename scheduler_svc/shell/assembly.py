@@ -14,6 +14,7 @@ from kubeio.watch_metrics import WatchMetrics
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.event_metrics import EventMetrics
 from scheduler_svc.shell.executor import EffectWriters, Executor
 from scheduler_svc.shell.explain.asking import Profiles
 from scheduler_svc.shell.explain.endpoint import ExplainEndpoint
@@ -59,21 +60,12 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     CertificateError
         Where the server cannot serve with the given files.
     """
-    configuration = plan.configuration
-    memory = DecisionMemory()
-    scheduler = Scheduler(
-        plan.profiles,
-        instance=identity.instance,
-        witness=memory.witness,
-        extenders=core_extenders(plan.extenders, configuration),
-        initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
-        max_backoff_seconds=configuration.pod_max_backoff_seconds,
-    )
+    memory, plugins, events = DecisionMemory(), PluginMetrics(), EventMetrics()
+    scheduler = _make_scheduler(plan, identity, memory, plugins)
     inbox = Inbox()
     asking = Asking(FullObjects(access.client), ExtenderMetrics())
     writers = make_writers(plan, identity, access, hooks, scheduler, inbox, asking=asking)
     attempts = AttemptMetrics(tuple(profile.scheduler_name for profile in plan.profiles))
-    plugins = PluginMetrics()
     executor = _make_executor(plan, writers, attempts, plugins, memory)
     reflectors = Reflectors(
         access.client,
@@ -88,10 +80,12 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     registry = _make_registry(
         attempts,
         plugins,
+        events,
         plan.plugin_watch,
         CoreMetrics(scheduler),
         WatchMetrics(reflectors.by_resource),
         WriteMetrics(writers.binder, writers.patcher, writers.recorder),
+        writers.claims,
         access.calls,
         asking.metrics,
         lag,
@@ -103,12 +97,29 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     return Parts(
         scheduler=scheduler,
         inbox=inbox,
-        loop=SchedulingLoop(scheduler, inbox, executor, may_attempt=hooks.may_attempt),
+        loop=SchedulingLoop(
+            scheduler, inbox, executor, may_attempt=hooks.may_attempt, events=events
+        ),
         reflectors=reflectors,
         writers=writers,
         lag=lag,
         registry=registry,
         server=server,
+    )
+
+
+def _make_scheduler(
+    plan: StartPlan, identity: Identity, memory: DecisionMemory, plugins: PluginMetrics
+) -> Scheduler:
+    configuration = plan.configuration
+    return Scheduler(
+        plan.profiles,
+        instance=identity.instance,
+        witness=memory.witness,
+        extenders=core_extenders(plan.extenders, configuration),
+        measuring=plugins,
+        initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
+        max_backoff_seconds=configuration.pod_max_backoff_seconds,
     )
 
 
@@ -130,7 +141,7 @@ def _make_executor(
         ),
         attempt_metrics=attempts,
         plugin_metrics=plugins,
-        journal=Journal(attempts, memory=memory, dry_run=plan.options.dry_run),
+        journal=Journal(attempts, plugins=plugins, memory=memory, dry_run=plan.options.dry_run),
     )
 
 

@@ -67,7 +67,7 @@ class AttemptMetrics:
         """Note a Pod that is bound."""
         profile = effect.scheduler_name
         self._attempts.add(self._scheduled_labels[profile])
-        self._scheduled[profile].observe(effect.binding_seconds)
+        self._scheduled[profile].observe(effect.attempt_seconds)
         self._bound.observe(effect.binding_seconds)
         self._sli_of(effect.attempt).observe(effect.sli_seconds)
         self._attempts_series.observe(effect.attempt)

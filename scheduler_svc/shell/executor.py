@@ -15,10 +15,18 @@ from scheduler_svc.core.effects import (
     ReportAttempt,
     ReportBound,
     ReportPreemption,
+    ReportWait,
     RunCleanup,
     RunPreBind,
 )
-from scheduler_svc.core.events import BindFailed, Event, ExtendersAnswered, VictimsAnswered
+from scheduler_svc.core.events import (
+    BindFailed,
+    Event,
+    EvictionFinished,
+    ExtendersAnswered,
+    PreBindFinished,
+    VictimsAnswered,
+)
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal
@@ -65,7 +73,7 @@ class Executor:
         self._extenders = writers.extenders
         self._attempt_metrics = attempt_metrics
         self._plugin_metrics = plugin_metrics
-        self._journal = journal or Journal(attempt_metrics)
+        self._journal = journal or Journal(attempt_metrics, plugins=plugin_metrics)
 
     def stopwatch(self) -> Stopwatch | None:
         """Give what is to measure the plugins in the next attempt; None for most."""
@@ -73,15 +81,20 @@ class Executor:
 
     def handled(self, event: Event, effects: list[Effect]) -> None:
         """Carry out what follows from an event."""
-        seconds = 0.0
-        if isinstance(event, BindFailed):
-            seconds = self._journal.bind_failed(event)
-        elif isinstance(event, ExtendersAnswered | VictimsAnswered):
-            seconds = event.waited_seconds
-            if effects and not _is_question(effects[-1]):
-                self._attempt_metrics.attempted(seconds)
+        match event:
+            case BindFailed():
+                self._journal.bind_failed(event)
+            case PreBindFinished():
+                self._plugin_metrics.waits.written(event)
+            case EvictionFinished():
+                self._attempt_metrics.preemption.finished(event)
+            case ExtendersAnswered() | VictimsAnswered():
+                if effects and not _is_question(effects[-1]):
+                    self._attempt_metrics.attempted(event.waited_seconds)
+            case _:
+                pass
         if effects:
-            self._carry_out(effects, seconds)
+            self._carry_out(effects)
 
     def attempted(self, effects: list[Effect], seconds: float) -> None:
         """Carry out what follows from an attempt; no effects: the Pod needed none.
@@ -89,17 +102,17 @@ class Executor:
         One that ends in a question for extenders counts when that is answered.
         """
         if effects and _is_question(effects[-1]):
-            self._carry_out(effects, seconds)
+            self._carry_out(effects)
         elif effects:
             self._attempt_metrics.attempted(seconds)
             self._plugin_metrics.attempted(_profile_of(effects))
-            self._carry_out(effects, seconds)
+            self._carry_out(effects)
 
     def expired(self, effects: list[Effect]) -> None:
         """Carry out what follows from time passing."""
-        self._carry_out(effects, 0.0)
+        self._carry_out(effects)
 
-    def _carry_out(self, effects: list[Effect], seconds: float) -> None:
+    def _carry_out(self, effects: list[Effect]) -> None:
         for effect in effects:
             match effect:
                 case BindPod():
@@ -112,21 +125,25 @@ class Executor:
                     self._recorder.submit(effect)
                 case PatchPodCondition() | PatchNomination():
                     self._patcher.submit(effect)
-                case RunPreBind() | RunCleanup():
+                case RunPreBind():
+                    self._plugin_metrics.waits.begun(effect)
+                    self._pre_bind.submit(effect)
+                case RunCleanup():
                     self._pre_bind.submit(effect)
                 case EvictPods():
+                    self._attempt_metrics.preemption.begun(effect)
                     self._evictor.submit(effect)
                 case _:
-                    self._report(effect, seconds)
+                    self._report(effect)
 
-    def _report(
-        self, effect: ReportBound | ReportAttempt | ReportPreemption, seconds: float
-    ) -> None:
+    def _report(self, effect: ReportBound | ReportAttempt | ReportWait | ReportPreemption) -> None:
         match effect:
             case ReportBound():
                 self._journal.bound(effect)
             case ReportAttempt():
-                self._journal.attempt_failed(effect, seconds)
+                self._journal.attempt_failed(effect)
+            case ReportWait():
+                self._plugin_metrics.waited(effect)
             case ReportPreemption():
                 self._attempt_metrics.preemption.attempted(effect)
             case _:

@@ -13,9 +13,11 @@ from scheduler_svc.core.effects import AttemptResult, BindPod, ReportAttempt, Re
 from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT
 from scheduler_svc.core.queue.hints import QueueingHints
+from scheduler_svc.core.status import Code
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.explain.memory import DecisionMemory
+from scheduler_svc.shell.plugin_metrics import PluginMetrics
 
 _HINTS_LOG_SECONDS: Final = 10.0
 
@@ -39,10 +41,12 @@ class Journal:
         self,
         metrics: AttemptMetrics,
         *,
+        plugins: PluginMetrics | None = None,
         memory: DecisionMemory | None = None,
         dry_run: bool = False,
     ) -> None:
         self._metrics = metrics
+        self._plugins = plugins or PluginMetrics()
         self._memory = memory
         self._bound_text = BOUND_IN_DRY_RUN if dry_run else BOUND
         # Those on their way to being bound, with the monotonic second of the decision.
@@ -70,7 +74,9 @@ class Journal:
 
     def bound(self, effect: ReportBound) -> None:
         """Note that a Pod is bound."""
-        self._binding.pop(effect.pod.uid, None)
+        binding, decided_seconds = self._binding.pop(effect.pod.uid, (None, 0.0))
+        if binding is not None and binding.plugin:
+            self._plugins.bound(binding, read_monotonic_seconds() - decided_seconds)
         self._metrics.bound(effect)
         if _logger.isEnabledFor(V2):
             _logger.log(
@@ -85,13 +91,15 @@ class Journal:
                 ),
             )
 
-    def bind_failed(self, event: BindFailed) -> float:
-        """Note that a Pod was not bound, and what follows; give the seconds since the decision."""
+    def bind_failed(self, event: BindFailed) -> None:
+        """Note that a Pod was not bound, and what follows."""
         binding, decided_seconds = self._binding.pop(event.uid, (None, 0.0))
         if binding is None:
-            return 0.0
+            return
         seconds = read_monotonic_seconds() - decided_seconds
         self._metrics.bind_failed(event.failure, seconds)
+        if binding.plugin:
+            self._plugins.bound(binding, seconds, Code.ERROR.text)
         _logger.error(
             "Failed to bind pod",
             extra=fields(
@@ -103,10 +111,10 @@ class Journal:
                 next=WHAT_NEXT[event.failure],
             ),
         )
-        return seconds
 
-    def attempt_failed(self, effect: ReportAttempt, seconds: float) -> None:
-        """Note an attempt that gave the Pod no Node, or lost it again, after `seconds`."""
+    def attempt_failed(self, effect: ReportAttempt) -> None:
+        """Note an attempt that gave the Pod no Node, or lost it again."""
+        seconds = read_monotonic_seconds() - effect.begun_at_seconds
         self._metrics.attempt_failed(effect, seconds)
         if self._memory is not None:
             self._memory.failed(effect)

@@ -15,6 +15,7 @@ from typing import Final
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.clock import read_now
+from scheduler_svc.shell.event_metrics import EventMetrics
 from scheduler_svc.shell.executor import Executor
 from scheduler_svc.shell.inbox import Inbox
 
@@ -36,12 +37,14 @@ class SchedulingLoop:
         executor: Executor,
         *,
         may_attempt: Callable[[], bool],
+        events: EventMetrics | None = None,
         read_now: Callable[[], Now] = read_now,
     ) -> None:
         self._scheduler = scheduler
         self._inbox = inbox
         self._executor = executor
         self._may_attempt = may_attempt
+        self._events = events or EventMetrics()
         self._read_now = read_now
 
     async def run(self) -> None:
@@ -72,7 +75,11 @@ class SchedulingLoop:
         while self._inbox and now.monotonic_seconds < slice_end:
             event = self._inbox.take()
             self._executor.handled(event, self._scheduler.handle(event, now))
-            now = self._read_now()
+            after = self._read_now()
+            if self._scheduler.heard:
+                seconds = after.monotonic_seconds - now.monotonic_seconds
+                self._events.handled(self._scheduler.heard, seconds)
+            now = after
         return now
 
     def _attempt(self, now: Now) -> bool:

@@ -19,6 +19,7 @@ from scheduler_svc.shell.binder import Binder
 from scheduler_svc.shell.condition_patcher import ConditionPatcher
 from scheduler_svc.shell.event_recorder import EventRecorder
 from scheduler_svc.shell.lease import LeaseElection
+from scheduler_svc.shell.plugin_metric_table import PLUGIN_EVALUATIONS
 
 _NO_LABELS: Final[LabelValues] = ()
 
@@ -30,6 +31,7 @@ class CoreMetrics:
         self._scheduler = scheduler
         self._incoming = Counter(table.INCOMING_PODS)
         self._hints = Counter(table.HINTS)
+        self._evaluations = Counter(PLUGIN_EVALUATIONS)
 
     def collect(self) -> list[Metric]:
         """Give the families; counts since the last scrape are drained from the core."""
@@ -37,6 +39,8 @@ class CoreMetrics:
             self._incoming.add(labels, count)
         for hint, count in self._scheduler.queue.hints.drain_results().items():
             self._hints.add(hint, count)
+        for evaluated, count in self._scheduler.drain_plugin_evaluations().items():
+            self._evaluations.add(evaluated, count)
         statistics = self._scheduler.statistics()
         queue = statistics.queue
         pending = {
@@ -50,6 +54,7 @@ class CoreMetrics:
             "pods": statistics.pod_count,
             "assumed_pods": statistics.assumed_pod_count,
         }
+        in_flight = {**queue.in_flight_events, "PodPopped": queue.in_flight_count}
         rejected = {
             (plugin, profile): count for (profile, plugin), count in queue.rejected_counts.items()
         }
@@ -57,7 +62,9 @@ class CoreMetrics:
             gauge(table.PENDING_PODS, _labelled(pending.items())),
             self._incoming.collect(),
             self._hints.collect(),
-            gauge(table.INFLIGHT_EVENTS, _labelled(queue.in_flight_events.items())),
+            self._evaluations.collect(),
+            gauge(table.INFLIGHT_EVENTS, _labelled(in_flight.items())),
+            gauge(table.GOROUTINES, [(("binding",), statistics.binding_count)]),
             gauge(table.UNSCHEDULABLE_PODS, rejected.items()),
             gauge(table.CACHE_SIZE, _labelled(sizes.items())),
             gauge(table.PARKED_PODS, [(_NO_LABELS, statistics.parked_count)]),

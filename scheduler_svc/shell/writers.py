@@ -49,6 +49,7 @@ class Writers:
     patcher: ConditionPatcher
     recorder: EventRecorder
     extenders: ExtenderDesk
+    claims: ClaimWriter
     election: LeaseElection | None
 
 
@@ -104,10 +105,11 @@ def make_writers(
     binding = ExtenderBinding(
         access.client, guards, activity, bind_ourselves=binder.submit, dry_run=options.dry_run
     )
+    claims = ClaimWriter(access.client, record=recorder.submit)
     return Writers(
         binder=binder,
         pre_bind=PreBindDispatcher(
-            _handlers(access, recorder),
+            _handlers(access, claims),
             report=inbox.put,
             may_write=may_bind,
             dry_run=options.dry_run,
@@ -116,6 +118,7 @@ def make_writers(
         patcher=patcher,
         recorder=recorder,
         extenders=_make_desk(plan, asking, binding, inbox),
+        claims=claims,
         election=election,
     )
 
@@ -127,9 +130,8 @@ def _make_desk(
     return ExtenderDesk(clients, asking.objects, binding, report=inbox.put)
 
 
-def _handlers(access: Access, recorder: EventRecorder) -> Mapping[type[Any], PreBindHandler]:
+def _handlers(access: Access, claims: ClaimWriter) -> Mapping[type[Any], PreBindHandler]:
     """Give who does the outside work of plugins, by the type of the work."""
-    claims = ClaimWriter(access.client, record=recorder.submit)
     outside = OutsideWork()
     return {
         VolumeWrites: VolumeWriter(access.client),

@@ -28,12 +28,15 @@ class ClaimWrite(msgspec.Struct, frozen=True):
 class BindClaims(msgspec.Struct, frozen=True):
     """The work before a Pod with claims is bound.
 
-    `announcement` is the note of the Event that its devices are awaited, "" if none are.
+    `announcement` is the note of the Event that its devices are awaited, "" if none are; then
+    `drivers` names each device's driver, `awaited_drivers` those of devices that take time.
     """
 
     writes: tuple[ClaimWrite, ...]
     scheduler_name: str
     announcement: str = ""
+    drivers: tuple[str, ...] = ()
+    awaited_drivers: tuple[str, ...] = ()
 
 
 class ReleaseClaims(msgspec.Struct, frozen=True):

@@ -1,13 +1,14 @@
 """Evaluations of classes of Pods, kept from cycle to cycle, bounded in bytes."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation, evaluation_of
-from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.core.framework.prepared import PreparedClass, prepare
 from scheduler_svc.core.framework.profile import ClassKey, Profile
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.pods import PodInfo
@@ -44,11 +45,13 @@ class ClassCache:
         # Adding up all sizes would cost more than it is worth: all have the columns' length.
         self._largest_bytes = 0
         self._hit_count = self._miss_count = 0
+        self._plugin_evaluations: Counter[tuple[str, str]] = Counter()
 
     def evaluation(self, pod: PodInfo, stopwatch: Stopwatch | None = None) -> ClassEvaluation:
         """Give the evaluation of the Pod's class, up to date with the columns."""
         resource_count = len(self._columns.allocatable)
         if resource_count != self._resource_count:
+            self._count_uses()
             self._evaluations.clear()
             self._resource_count = resource_count
         key = self._profile.class_key(pod, self._cluster)
@@ -64,14 +67,37 @@ class ClassCache:
             evaluation = evaluation_of(prepare(self._profile, pod, self._cluster, stopwatch))
             self._evaluations[key] = evaluation
         evaluation.refresh(self._columns, stopwatch)
-        if evaluation.prepared.failure() is not None:
+        prepared = evaluation.prepared
+        prepared.use_count += 1
+        if prepared.failure() is not None:
             # Judged only in part; the next attempt begins from scratch.
+            self._count_use(prepared)
             del self._evaluations[key]
         if is_sized:
             self._largest_bytes = max(self._largest_bytes, evaluation.size_bytes)
         while len(self._evaluations) * self._largest_bytes > self._max_bytes:
-            self._evaluations.popitem(last=False)
+            _, dropped = self._evaluations.popitem(last=False)
+            self._count_use(dropped.prepared)
         return evaluation
+
+    def drain_plugin_evaluations(self) -> Mapping[tuple[str, str], int]:
+        """Give how many attempts each plugin had a say in since the last call.
+
+        By (plugin, extension point), and whether or not it had to be asked anew. O(classes).
+        """
+        self._count_uses()
+        counts, self._plugin_evaluations = self._plugin_evaluations, Counter()
+        return counts
+
+    def _count_uses(self) -> None:
+        for evaluation in self._evaluations.values():
+            self._count_use(evaluation.prepared)
+
+    def _count_use(self, prepared: PreparedClass) -> None:
+        if prepared.use_count:
+            for evaluated in prepared.evaluations():
+                self._plugin_evaluations[evaluated] += prepared.use_count
+            prepared.use_count = 0
 
     def statistics(self) -> ClassCacheStatistics:
         """Give the counts so far."""

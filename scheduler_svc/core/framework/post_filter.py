@@ -17,6 +17,7 @@ from scheduler_svc.core.extenders import Extender
 from scheduler_svc.core.framework.diagnosis import Diagnosis
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.framework.prepared_class import PreparedClass
+from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Code, Status
@@ -41,6 +42,7 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     seed: int = 0
     evicted_uids: Collection[str] = frozenset()
     extenders: tuple[Extender, ...] = ()
+    stopwatch: Stopwatch | None = None
 
 
 class Preemption(msgspec.Struct, frozen=True):
@@ -128,7 +130,9 @@ class _Collected(msgspec.Struct):
     def ask(self, plugins: Sequence[PostFilterPlugin], attempt: FailedAttempt) -> PostFilterResult:
         """Ask in order until one ends it."""
         for plugin in plugins:
-            ended = self.take(plugin.name, plugin.post_filter(attempt))
+            ask = plugin.post_filter
+            result = timed(attempt.stopwatch, "PostFilter", plugin.name, ask, attempt)
+            ended = self.take(plugin.name, result)
             if ended is not None:
                 return ended
         status = Status(Code.UNSCHEDULABLE, tuple(self.reasons), self.rejector)

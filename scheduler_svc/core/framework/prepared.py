@@ -36,7 +36,11 @@ def prepare(
     for pre_score_plugin in profile.pre_score:
         method = pre_score_plugin.pre_score
         status, state = timed(stopwatch, "PreScore", pre_score_plugin.name, method, pod, cluster)
-        score_states[pre_score_plugin.name] = _SKIPPED if status.code is Code.SKIP else state
+        if status.code is Code.SKIP:
+            score_states[pre_score_plugin.name] = _SKIPPED
+            continue
+        score_states[pre_score_plugin.name] = state
+        prepared.consulted.append((pre_score_plugin.name, "PreScore"))
     for score_plugin in profile.score:
         state = score_states.get(score_plugin.name)
         if state is not _SKIPPED:
@@ -59,6 +63,7 @@ def _run_pre_filter(
         if code is Code.SKIP:
             states[plugin.name] = _SKIPPED
             continue
+        prepared.consulted.append((plugin.name, "PreFilter"))
         if code is not Code.SUCCESS:
             prepared.rejection = _attributed(result.status, plugin.name)
             if code is Code.UNSCHEDULABLE:

@@ -1,6 +1,6 @@
 """A class of Pods made ready: what PreFilter and PreScore have left to be asked for each Node."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from scheduler_svc.core.framework.interface import (
     ClusterScorePlugin,
@@ -19,10 +19,13 @@ class PreparedClass:
     `rejection` is set when PreFilter turned the class away. `node_names` are the only Nodes
     possible, None for all; `node_names_status` is what all others get, and `restricting`
     names the plugins that left them out. `zero_scores` names those that give every Node a 0.
+    `consulted` are PreFilter and PreScore plugins that did not skip, `use_count` is how many
+    attempts it served.
     """
 
     __slots__ = (
         "_fallible",
+        "consulted",
         "filters",
         "node_names",
         "node_names_status",
@@ -30,6 +33,7 @@ class PreparedClass:
         "rejection",
         "restricting",
         "scores",
+        "use_count",
         "zero_scores",
     )
 
@@ -42,8 +46,16 @@ class PreparedClass:
         self.node_names_status: Status | None = None
         self.restricting: tuple[str, ...] = ()
         self.rejection: Status | None = None
+        self.consulted: list[tuple[str, str]] = []
+        self.use_count = 0
         # Most plugins cannot fail: which can is found out once.
         self._fallible: Sequence[tuple[Plugin, State]] | None = None
+
+    def evaluations(self) -> Iterator[tuple[str, str]]:
+        """Give each plugin that had a say in an attempt of the class, and its extension point."""
+        yield from self.consulted
+        yield from ((plugin.name, "Filter") for plugin, _ in self.filters)
+        yield from ((plugin.name, "Score") for plugin, _, _ in self.scores)
 
     def failure(self) -> Status | None:
         """Give what went wrong while the Nodes were judged: it ends the attempt."""

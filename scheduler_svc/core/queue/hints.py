@@ -21,6 +21,7 @@ from scheduler_svc.core.framework.cluster_events import (
     QueueingHint,
     QueueingHintFunction,
 )
+from scheduler_svc.core.framework.stopwatch import Measuring
 from scheduler_svc.core.queue.queued_pod import QueuedPodInfo
 from scheduler_svc.core.queue.unschedulable_pods import RejectorKey
 
@@ -63,6 +64,7 @@ class QueueingHints:
 
     A plugin that is not among the registrations wants every event, one with an
     empty list wants none. The answer to "who registered this" is computed once an event.
+    `measuring`, which may be set, is told how long each hint takes.
     """
 
     def __init__(self, registrations: Registrations) -> None:
@@ -75,6 +77,7 @@ class QueueingHints:
         self._interests: dict[ClusterEvent, Interest] = {}
         self._results: dict[tuple[str, str, str], int] = {}
         self._errors: deque[HintError] = deque(maxlen=_KEPT_ERRORS)
+        self.measuring: Measuring | None = None
 
     def interest(self, event: ClusterEvent) -> Interest:
         """Give who registered the event. Cost: one look-up, after the first time."""
@@ -147,7 +150,8 @@ class QueueingHints:
         occurrence: Occurrence,
     ) -> bool:
         label = occurrence.event.label
-        result = "Queue"
+        result, measuring = "Queue", self.measuring
+        start = 0.0 if measuring is None else measuring.read()
         if hint is not None:
             try:
                 if hint(queued.pod, occurrence.old, occurrence.new) is QueueingHint.SKIP:
@@ -155,6 +159,8 @@ class QueueingHints:
             except Exception as error:  # noqa: BLE001 - a faulty plugin must not strand the Pod
                 result = "Error"
                 self._errors.append(HintError(plugin, label, queued.pod.key, repr(error)))
+        if measuring is not None:
+            measuring.note_hint(plugin, label, result, measuring.read() - start)
         key = (plugin, label, result)
         self._results[key] = self._results.get(key, 0) + 1
         return result != "QueueSkip"

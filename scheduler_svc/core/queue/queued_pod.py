@@ -34,9 +34,10 @@ class QueuedPodInfo(msgspec.Struct, eq=False, gc=False):
     All times are monotonic seconds. `timestamp_seconds` is refreshed at each return from
     an attempt, `sequence` with it: it is unique and orders equals by arrival.
     `initial_attempt_timestamp_seconds` is when the Pod first entered the activeQ, so
-    time spent gated does not count. Both sets of plugins are those of the last
-    attempt, and they outlive the next `pop`. `flushed` says that nothing but
-    the time limit of the unschedulable pool brought the Pod back: a missed event.
+    time spent gated does not count; `popped_at_seconds` is when its last attempt
+    began. Both sets of plugins are those of the last attempt, and they outlive the
+    next `pop`. `flushed` says that nothing but the time limit of the unschedulable
+    pool brought the Pod back: a missed event.
 
     Source: pkg/scheduler/framework/types.go `QueuedPodInfo`, v1.36.3.
     """
@@ -53,6 +54,7 @@ class QueuedPodInfo(msgspec.Struct, eq=False, gc=False):
     pending_plugins: frozenset[str] = frozenset()
     gating_plugin: str | None = None
     flushed: bool = False
+    popped_at_seconds: float = 0.0
 
     @property
     def is_gated(self) -> bool:

@@ -189,6 +189,7 @@ class SchedulingQueue:
         queued = self._waiting.pop()
         if queued is not None:
             queued.attempts += 1
+            queued.popped_at_seconds = now.monotonic_seconds
             self._in_flight.start(queued.pod)
         return queued
 

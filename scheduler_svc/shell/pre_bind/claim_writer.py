@@ -15,10 +15,12 @@ from typing import Any, Final
 from zlib import crc32
 
 import msgspec
+from prometheus_client import Metric
 
 from kubeio.backoff import Backoff, Jitter
 from kubeio.client import JSON, MERGE_PATCH, STRATEGIC_MERGE_PATCH, KubeClient, Lane
 from kubeio.errors import KubeError
+from kubeio.instruments import Counter
 from kubeio.resources import ResourcePath
 from scheduler_svc.core.device_objects import EXTENDED_CLAIM_ANNOTATION, Allocation
 from scheduler_svc.core.devices.writes import (
@@ -38,6 +40,7 @@ from scheduler_svc.core.effects import (
 )
 from scheduler_svc.core.objects import ObjectMeta
 from scheduler_svc.shell.clock import read_now
+from scheduler_svc.shell.plugin_metric_table import CLAIMS_CREATED
 from scheduler_svc.shell.timestamps import format_time
 from scheduler_svc.shell.write_outcome import WriteVerdict, settle
 
@@ -61,6 +64,11 @@ class ClaimWriter:
     def __init__(self, client: KubeClient, *, record: Callable[[RecordEvent], None]) -> None:
         self._client = client
         self._record = record
+        self._created = Counter(CLAIMS_CREATED)
+
+    def collect(self) -> list[Metric]:
+        """Give how many claims were made (`MetricSource`)."""
+        return [self._created.collect()]
 
     async def bind(self, effect: RunPreBind) -> str:
         """Write one claim after the other; give what went wrong, "" for nothing."""
@@ -98,7 +106,9 @@ class ClaimWriter:
         try:
             created = await self._client.send_json("POST", path, _manifest(pod, made), _Created)
         except KubeError as failure:
+            self._created.add(("failure",))
             return f"create claim for extended resources of {pod.key}: {failure}"
+        self._created.add(("success",))
         name = created.metadata.name
         known = msgspec.structs.replace(write, uid=created.metadata.uid)
         error = await self._reserve(pod, name, known) or await self._tell(pod, name, made)

@@ -1,12 +1,12 @@
 """Devices set aside for Pods that have a Node, until their claims are written and seen."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, TypeVar
 
 import msgspec
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.device_objects import Allocation
+from scheduler_svc.core.device_objects import Allocation, DeviceResult
 from scheduler_svc.core.devices.allocated import AllocatedDevices, extended_key
 from scheduler_svc.core.devices.pod_claims import PodClaims
 from scheduler_svc.core.devices.readiness import binding_failure, has_timed_out, is_ready
@@ -110,19 +110,29 @@ def _work_of(
     made, key = reservation.made, extended_key(pod.uid)
     if made is not None:
         writes.append(ClaimWrite(allocation=reservation.allocations[key], made=made))
-    note = f"waiting for binding conditions for device on node {node_name}"
-    return BindClaims(tuple(writes), pod.scheduler_name, note if is_awaited(reservation) else "")
+    if not is_awaited(reservation):
+        return BindClaims(tuple(writes), pod.scheduler_name)
+    results = list(_results(reservation))
+    return BindClaims(
+        tuple(writes),
+        pod.scheduler_name,
+        f"waiting for binding conditions for device on node {node_name}",
+        drivers=tuple(result.driver for result in results),
+        awaited_drivers=tuple(r.driver for r in results if r.binding_conditions),
+    )
 
 
 def is_awaited(reservation: Reservation) -> bool:
     """Whether any device takes its time until it is ready."""
+    return any(result.binding_conditions for result in _results(reservation))
+
+
+def _results(reservation: Reservation) -> Iterator[DeviceResult]:
+    """Give all devices of a Pod's claims."""
     seen = (claim.status.allocation for claim in reservation.claims.claims)
-    return any(
-        result.binding_conditions
-        for allocation in (*seen, *reservation.allocations.values())
-        if allocation is not None
-        for result in allocation.devices.results
-    )
+    for allocation in (*seen, *reservation.allocations.values()):
+        if allocation is not None:
+            yield from allocation.devices.results
 
 
 def readiness(

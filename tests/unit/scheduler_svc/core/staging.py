@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from scheduler_svc.core.effects import BindPod, Effect
+from scheduler_svc.core.effects import BindPod, Effect, ReportWait
 from scheduler_svc.core.events import NodeUpserted, PodUpserted
 from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.framework.interface import EnqueueExtensions, Plugin
@@ -71,10 +71,15 @@ def decide(scheduler: Scheduler, pod: PodInfo, seconds: float = 0) -> list[Effec
 
 
 def bound_to(effects: Sequence[Effect]) -> str:
-    """Give the Node of the Binding, which must be the only effect."""
-    [binding] = effects
+    """Give the Node of the Binding, which must be the only effect but for reports of waits."""
+    [binding] = acts(effects)
     assert isinstance(binding, BindPod)
     return binding.node_name
+
+
+def acts(effects: Sequence[Effect]) -> list[Effect]:
+    """Leave out what only tells how long Pods have waited."""
+    return [effect for effect in effects if not isinstance(effect, ReportWait)]
 
 
 def the(kind: type[_E], effects: Sequence[Effect]) -> _E:

@@ -8,6 +8,7 @@ from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import ObjectKind, ObjectName
 from scheduler_svc.core.effects import (
     AttemptResult,
+    BindPod,
     Effect,
     EventType,
     PatchNomination,
@@ -16,6 +17,7 @@ from scheduler_svc.core.effects import (
     RecordEvent,
     ReportAttempt,
     ReportBound,
+    ReportWait,
     RunCleanup,
     RunPreBind,
 )
@@ -52,7 +54,16 @@ from tests.scripted_plugins import (
     named,
 )
 from tests.storage import make_volume
-from tests.unit.scheduler_svc.core.staging import Points, add, bound_to, decide, stage, step, the
+from tests.unit.scheduler_svc.core.staging import (
+    Points,
+    acts,
+    add,
+    bound_to,
+    decide,
+    stage,
+    step,
+    the,
+)
 
 WAIT = Status(Code.WAIT)
 POD = PodReference("default", "a", "uid-a")
@@ -134,6 +145,7 @@ def test_a_pod_that_is_bound_is_reported() -> None:
             sli_seconds=2.5,
             binding_seconds=0.5,
             after_flush=False,
+            attempt_seconds=0.5,
         ),
         RecordEvent(
             POD,
@@ -222,6 +234,25 @@ def test_a_permit_that_takes_too_long_is_a_rejection() -> None:
     assert scheduler.expire(at(100)) == []
 
 
+def test_how_long_a_pod_has_waited_on_permit_is_told() -> None:
+    scheduler = stage(holding([], ("P", 20), ("Q", 20)))
+    for name, answers in (
+        ("let", [PermitDecided("uid-let", "P"), PermitDecided("uid-let", "Q")]),
+        ("denied", [PermitDecided("uid-denied", "Q", rejection="no")]),
+    ):
+        decide(scheduler, make_pod_info(name), 5)
+        *first, last = [scheduler.handle(answer, at(8)) for answer in answers]
+        assert [acts(effects) for effects in first] == first
+        wait = the(ReportWait, last)
+        assert (wait.extension_point, wait.plugin, wait.seconds) == ("Permit", "", 3)
+        is_let = name == "let"
+        assert wait.status == ("Success" if is_let else "Unschedulable")
+        assert wait.message == ("" if is_let else "no")
+    decide(scheduler, make_pod_info("late"), 10)
+    wait = the(ReportWait, scheduler.expire(at(30)))
+    assert (wait.status, wait.seconds) == ("Unschedulable", 20)
+
+
 def test_what_happens_while_the_pod_waits_is_not_missed() -> None:
     scheduler = stage(holding([], ("P", 20)))
     decide(scheduler, make_pod_info())
@@ -241,7 +272,8 @@ def test_work_before_the_binding_is_done_outside_plugin_by_plugin() -> None:
     assert scheduler.next_deadline() == 35
     assert scheduler.statistics().queue.in_flight_count == 0
     assert scheduler.handle(PreBindFinished("uid-a", "W2"), at(10)) == [
-        RunPreBind(POD, "W4", "n1", "device")
+        ReportWait(POD, "berthmaster", "PreBind", "W2", "Success", 5),
+        RunPreBind(POD, "W4", "n1", "device"),
     ]
     assert scheduler.next_deadline() == 50
     assert bound_to(scheduler.handle(PreBindFinished("uid-a", "W4"), at(11))) == "n1"
@@ -273,6 +305,16 @@ def test_work_may_fail() -> None:
     assert_error(effects, 'running PreBind plugin "W1": no such volume')
     assert scheduler.queue.place_of("uid-a") is Place.BACKOFF
     assert_undone(scheduler, calls, "R")
+
+
+def test_how_long_work_took_that_failed_is_told_of_the_plugin() -> None:
+    scheduler = stage(working([], PreBindWork("a", 30), PreBindWork("b", 30)))
+    decide(scheduler, make_pod_info(), 5)
+    scheduler.handle(PreBindFinished("uid-a", "W1"), at(7))
+    wait = the(ReportWait, scheduler.handle(PreBindFinished("uid-a", "W2", error="broken"), at(17)))
+    assert (wait.extension_point, wait.plugin, wait.status) == ("PreBind", "W2", "Error")
+    assert wait.seconds == 10
+    assert wait.message == 'running PreBind plugin "W2": broken'
 
 
 def test_work_may_take_too_long() -> None:
@@ -359,6 +401,14 @@ def test_what_was_written_for_a_pod_that_is_not_bound_is_taken_back(failure: Bin
     effects = scheduler.handle(BindFailed("uid-a", failure, "x"), at(1))
     cleanups = [effect for effect in effects if isinstance(effect, RunCleanup)]
     assert cleanups == [RunCleanup(POD, "R", "take a off n1")]
+
+
+def test_a_failure_names_the_plugin_that_took_the_pod() -> None:
+    binders = [named("No", Binding)([], SKIP), named("Mine", Binding)([])]
+    scheduler = stage({"bind": binders})
+    assert the(BindPod, decide(scheduler, make_pod_info())).plugin == "Mine"
+    failed = BindFailed("uid-a", BindFailure.REFUSED, "no")
+    assert_error(scheduler.handle(failed, at(1)), 'running Bind plugin "Mine": no')
 
 
 def test_failures_of_bindings_that_nobody_waits_for_are_ignored() -> None:
@@ -496,7 +546,7 @@ def test_where_a_pod_is_going_is_told_once() -> None:
     scheduler = stage(working(calls, PreBindWork("a", 30), PreBindWork("b", 30)))
     first = decide(scheduler, make_pod_info(), 5)
     second = scheduler.handle(PreBindFinished("uid-a", "W1"), at(6))
-    assert [type(effect) for effect in (*first, *second)] == [
+    assert [type(effect) for effect in (*first, *acts(second))] == [
         PatchNomination,
         RunPreBind,
         RunPreBind,

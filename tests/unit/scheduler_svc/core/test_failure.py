@@ -147,6 +147,13 @@ def test_the_condition_tells_what_was_tried_and_whether_it_turns_false(
     assert patch.is_transition is is_transition
 
 
+def test_when_the_attempt_began_is_told() -> None:
+    attempt = Attempt(make_pod_info())
+    attempt.queued.popped_at_seconds = 3.5
+    reports = attempt.handler.fail(attempt.queued, "broken", at(5))
+    assert [r.begun_at_seconds for r in reports if isinstance(r, ReportAttempt)] == [3.5]
+
+
 def test_the_pod_comes_back_as_it_is_now() -> None:
     attempt = Attempt(make_pod_info())
     newest = make_pod_info(version="2", labels={"new": ""})

@@ -7,6 +7,7 @@ from scheduler_svc.core.parked import ParkedAttempt, ParkedAttempts
 from scheduler_svc.core.queue import QueuedPodInfo
 from scheduler_svc.core.status import Code, Status
 from tests.builders import at, make_cache, make_node_info, make_pod_info
+from tests.unit.scheduler_svc.core.framework.test_stopwatch import FakeStopwatch
 
 
 def attempt(name: str = "a") -> ParkedAttempt:
@@ -22,6 +23,13 @@ def test_an_answer_is_for_the_question_of_its_ticket() -> None:
     assert parked.take(ExtendersAnswered("uid-a", tickets[0])) is first
     assert parked.take(ExtendersAnswered("uid-a", tickets[0])) is None
     assert len(parked) == 1
+
+
+def test_nothing_is_measured_of_an_attempt_once_it_is_parked() -> None:
+    parked, one = ParkedAttempts(), attempt()
+    one.stopwatch = FakeStopwatch()
+    parked.park(one)
+    assert one.stopwatch is None
 
 
 def test_reasons_are_those_that_extenders_gave_and_unresolvable_ones_come_first() -> None:

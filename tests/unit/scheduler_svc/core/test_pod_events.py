@@ -268,3 +268,44 @@ def test_what_is_said_of_an_assumed_pods_nomination_is_no_news() -> None:
     decide(scheduler, make_pod_info(nominated="n1"))
     tell(scheduler, make_pod_info(nominated="n1", version="2"))
     assert len(scheduler.nominator) == 0
+
+
+def test_what_happens_has_upstreams_names() -> None:
+    scheduler = stage()
+    plain = make_pod_info()
+    heard: list[list[str]] = []
+    for pod in (
+        plain,
+        make_pod_info(version="2"),
+        make_pod_info(version="3", labels={"new": ""}),
+        make_pod_info(version="4", labels={"new": ""}, node="n1"),
+        make_pod_info(version="5", labels={"new": ""}, node="n1"),
+        make_pod_info(version="6", node="n1"),
+    ):
+        tell(scheduler, pod)
+        heard.append(list(scheduler.heard))
+    scheduler.handle(PodDeleted("uid-a"), at(0))
+    heard.append(list(scheduler.heard))
+    tell(scheduler, make_pod_info("b"))
+    scheduler.handle(PodDeleted("uid-b"), at(0))
+    heard.append(list(scheduler.heard))
+    scheduler.handle(PodDeleted("uid-unknown"), at(0))
+    heard.append(list(scheduler.heard))
+    assert heard == [
+        ["UnschedulablePodAdd"],
+        ["UnschedulablePodUpdate"],
+        ["UnschedulablePodUpdate", "UnschedulablePodUpdatePodLabel"],
+        ["UnschedulablePodDelete", "AssignedPodAdd"],
+        ["AssignedPodUpdate"],
+        ["AssignedPodUpdate", "AssignedPodUpdatePodLabel"],
+        ["AssignedPodDelete"],
+        ["UnschedulablePodDelete"],
+        [],
+    ]
+
+
+def test_a_pod_that_was_assumed_is_new_on_its_node() -> None:
+    scheduler = stage()
+    decide(scheduler, make_pod_info())
+    tell(scheduler, make_pod_info(version="2", node="n1"))
+    assert scheduler.heard == ["UnschedulablePodDelete", "AssignedPodAdd"]

@@ -1,7 +1,7 @@
 """The scheduler as a whole: events in, one decision a step, effects out."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import pytest
 
@@ -206,6 +206,84 @@ def test_each_pod_is_decided_by_its_own_profile() -> None:
     assert scheduler.queue.place_of("uid-g") is Place.GATED
     add(scheduler, make_pod_info("o", scheduler="other"))
     assert scheduler.queue.place_of("uid-o") is None
+
+
+def test_what_happens_has_upstreams_names() -> None:
+    scheduler = stage(nodes=())
+    heard: list[list[str]] = []
+    for event in (
+        NodeUpserted(make_node_info("n1")),
+        NodeUpserted(make_node_info("n1")),
+        NodeUpserted(make_node_info("n1", cpu=8, labels={"a": "b"})),
+        NodeDeleted("n1"),
+        NodeDeleted("n1"),
+        ObjectUpserted(ObjectKind.STORAGE_CLASS, Namespace(ObjectMeta("x"))),
+        ObjectDeleted(ObjectKind.STORAGE_CLASS, "x"),
+        BindSucceeded("uid-unknown"),
+    ):
+        scheduler.handle(event, at(0))
+        heard.append(list(scheduler.heard))
+    assert heard == [
+        ["NodeAdd"],
+        [],
+        ["NodeUpdateNodeAllocatable", "NodeUpdateNodeLabel"],
+        ["NodeDelete"],
+        [],
+        ["storage.k8s.io/StorageClassAdd"],
+        ["storage.k8s.io/StorageClassDelete"],
+        [],
+    ]
+
+
+class Measured:
+    """Measures every Pod's entry into the queue, by a clock that stands still."""
+
+    def __init__(self) -> None:
+        self.notes: list[tuple[str, ...]] = []
+
+    def begin(self, profile: str) -> Self:
+        self.notes.append((profile,))
+        return self
+
+    def read(self) -> float:
+        return 0.0
+
+    def note(
+        self, extension_point: str, plugin: str, seconds: float, status: str = "Success"
+    ) -> None:
+        self.notes.append((extension_point, plugin, status))
+
+    def note_hint(self, plugin: str, event: str, hint: str, seconds: float) -> None:
+        self.notes.append((plugin, event, hint))
+
+    def finish(self) -> None:
+        self.notes.append(("finished",))
+
+
+def test_pre_enqueue_and_hints_are_timed_if_somebody_wants_to_know() -> None:
+    measured = Measured()
+    scheduler = stage(measuring=measured)
+    add(scheduler, make_pod_info("free"))
+    add(scheduler, make_pod_info("gated", gates=["g"]))
+    entered = [("berthmaster",), ("PreEnqueue", "SchedulingGates", "Success"), ("finished",)]
+    gated = ("PreEnqueue", "SchedulingGates", "UnschedulableAndUnresolvable")
+    assert measured.notes == [*entered, ("berthmaster",), gated, ("finished",)]
+    measured.notes.clear()
+    decide(scheduler, make_pod_info("large", requests={"cpu": 99}))
+    step(scheduler)
+    scheduler.handle(NodeUpserted(make_node_info("n2")), at(100))
+    assert ("NodeResourcesFit", "NodeAdd", "QueueSkip") in measured.notes
+
+
+def test_attempts_count_for_plugins_by_profile() -> None:
+    scheduler = stage()
+    decide(scheduler, make_pod_info("a"))
+    decide(scheduler, make_pod_info("b"))
+    assert scheduler.drain_plugin_evaluations() == {
+        ("NodeResourcesFit", "PreFilter", "berthmaster"): 2,
+        ("NodeResourcesFit", "Filter", "berthmaster"): 2,
+    }
+    assert scheduler.drain_plugin_evaluations() == {}
 
 
 def test_statistics() -> None:

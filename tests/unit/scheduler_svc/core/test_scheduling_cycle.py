@@ -23,15 +23,17 @@ from scheduler_svc.core.framework.post_filter import (
     PostFilterPlugin,
     PostFilterResult,
 )
+from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
-from scheduler_svc.core.status import SUCCESS, Code, Status
+from scheduler_svc.core.status import SKIP, SUCCESS, Code, Status
 from tests.builders import at, make_pod_info
 from tests.scripted_plugins import (
     Filtering,
     Permitting,
     PostFiltering,
+    PreBinding,
     PreFiltering,
     Reserving,
     Scoring,
@@ -94,6 +96,7 @@ def test_a_binding_says_who_decided_what_and_when() -> None:
         attempt=1,
         decided_at_seconds=at(3.5).wall_seconds,
         queue_wait_seconds=1.5,
+        plugin="DefaultBinder",
     )
     assert bindings[-1].decision_id == "host-1-b"
     assert scheduler.statistics().assumed_pod_count == 11
@@ -324,25 +327,45 @@ class Clock:
     """A stopwatch that notes which plugins were asked."""
 
     def __init__(self) -> None:
-        self.notes: list[tuple[str, str]] = []
+        self.notes: list[tuple[str, str, str]] = []
 
     def read(self) -> float:
         return 0.0
 
-    def note(self, extension_point: str, plugin: str, seconds: float) -> None:
-        self.notes.append((extension_point, plugin))
+    def note(
+        self, extension_point: str, plugin: str, seconds: float, status: str = "Success"
+    ) -> None:
+        self.notes.append((extension_point, plugin, status))
 
 
 def test_plugins_are_timed_if_somebody_wants_to_know() -> None:
-    scheduler = stage({"score": [named("S", Scoring)({})]})
+    calls: list[str] = []
+    scheduler = stage(
+        {
+            "score": [named("S", Scoring)({})],
+            "postFilter": [DefaultPreemption()],
+            "reserve": [named("R", Reserving)(calls)],
+            "permit": [named("P", Permitting)(calls, SUCCESS)],
+            "preBind": [named("B", PreBinding)(calls, SKIP)],
+        }
+    )
     clock = Clock()
     add(scheduler, make_pod_info())
     scheduler.step(at(0), clock)
-    assert set(clock.notes) >= {
-        ("PreFilter", "NodeResourcesFit"),
-        ("Filter", "NodeResourcesFit"),
-        ("Score", "S"),
+    assert set(clock.notes[:-3]) >= {
+        ("PreFilter", "NodeResourcesFit", "Success"),
+        ("Filter", "NodeResourcesFit", "Success"),
+        ("Score", "S", "Success"),
     }
+    assert clock.notes[-3:] == [
+        ("Reserve", "R", "Success"),
+        ("Permit", "P", "Success"),
+        ("PreBindPreFlight", "B", "Skip"),
+    ]
+    clock = Clock()
+    add(scheduler, make_pod_info("large", requests={"cpu": 99}))
+    scheduler.step(at(0), clock)
+    assert clock.notes[-1] == ("PostFilter", "DefaultPreemption", "Unschedulable")
 
 
 def test_a_failure_while_filtering_ends_the_attempt() -> None:

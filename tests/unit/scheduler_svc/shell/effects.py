@@ -21,6 +21,7 @@ def bind_pod(*, pod: PodReference = POD, node: str = "n1", attempt: int = 1) -> 
         attempt=attempt,
         decided_at_seconds=1_800_000_000.0,
         queue_wait_seconds=0.25,
+        plugin="DefaultBinder",
     )
 
 
@@ -34,11 +35,16 @@ def report_bound(*, attempt: int = 1, after_flush: bool = False) -> ReportBound:
         sli_seconds=3.0,
         binding_seconds=0.0015,
         after_flush=after_flush,
+        attempt_seconds=0.00175,
     )
 
 
 def report_attempt(
-    message: str, result: AttemptResult = AttemptResult.UNSCHEDULABLE, *, node: str = ""
+    message: str,
+    result: AttemptResult = AttemptResult.UNSCHEDULABLE,
+    *,
+    node: str = "",
+    begun: float = 0.0,
 ) -> ReportAttempt:
     """Build the effect of an attempt that failed, after a decision if a Node is named."""
     return ReportAttempt(
@@ -48,4 +54,5 @@ def report_attempt(
         attempt=2,
         message=message,
         node_name=node,
+        begun_at_seconds=begun,
     )

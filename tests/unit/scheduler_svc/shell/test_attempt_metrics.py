@@ -20,7 +20,7 @@ async def test_scheduled_attempt_counts_once_it_is_bound_and_lasts_until_then() 
     assert sample("berthmaster_queue_wait_seconds_sum", profile=PROFILE) == 0.25
     metrics.bound(report_bound())
     assert sample(attempts, result="scheduled", profile=PROFILE) == 1
-    assert sample(f"{seconds}_sum", result="scheduled", profile=PROFILE) == 0.0015
+    assert sample(f"{seconds}_sum", result="scheduled", profile=PROFILE) == 0.00175
     assert sample(f"{seconds}_bucket", result="scheduled", profile=PROFILE, le="0.001") == 0
     assert sample(f"{seconds}_bucket", result="scheduled", profile=PROFILE, le="0.002") == 1
     assert sample("berthmaster_binding_cycle_seconds_count", result="bound") == 1

@@ -3,6 +3,7 @@ from typing import Generic, TypeVar
 import pytest
 from msgspec import structs
 
+from scheduler_svc.core.devices.writes import BindClaims
 from scheduler_svc.core.effects import (
     AskAboutVictims,
     AskExtenders,
@@ -13,11 +14,19 @@ from scheduler_svc.core.effects import (
     PatchPodCondition,
     RecordEvent,
     ReportPreemption,
+    ReportWait,
     RunCleanup,
     RunPreBind,
     Victim,
 )
-from scheduler_svc.core.events import BindFailed, BindFailure, ExtendersAnswered, NodeDeleted
+from scheduler_svc.core.events import (
+    BindFailed,
+    BindFailure,
+    EvictionFinished,
+    ExtendersAnswered,
+    NodeDeleted,
+    PreBindFinished,
+)
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.executor import EffectWriters, Executor
 from scheduler_svc.shell.plugin_metrics import SAMPLE, PluginMetrics
@@ -105,41 +114,51 @@ async def test_extenders_are_asked_and_bind_instead_of_us() -> None:
     assert rig.binder.effects == []
 
 
-async def test_attempt_that_asks_extenders_counts_once_and_lasts_until_they_have_answered() -> None:
+def set_clock(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> None:
+    times = iter(seconds)
+    monkeypatch.setattr("scheduler_svc.shell.journal.read_monotonic_seconds", lambda: next(times))
+
+
+async def test_attempt_that_asks_extenders_counts_once_and_lasts_until_they_have_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_clock(monkeypatch, 100.25)
     rig = Rig()
     nodes = AskExtenders(POD, "berthmaster", 1, ("n1",), (0,), ())
     rig.executor.attempted([nodes], 0.001)
     rig.executor.handled(ExtendersAnswered("uid-1", 1, waited_seconds=9.0), [nodes])
     answer = ExtendersAnswered("uid-1", 1, waited_seconds=0.25)
-    rig.executor.handled(answer, [report_attempt("no")])
+    rig.executor.handled(answer, [report_attempt("no", begun=100.0)])
     sample = Samples(rig.attempts.collect)
     assert sample("scheduler_scheduling_algorithm_duration_seconds_count") == 1
     seconds = "scheduler_scheduling_attempt_duration_seconds_sum"
     assert sample(seconds, result="unschedulable", profile="berthmaster") == 0.25
 
 
-async def test_attempt_is_timed_unless_the_pod_needed_none() -> None:
+async def test_attempt_is_timed_unless_the_pod_needed_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    set_clock(monkeypatch, 100.5)
     rig = Rig()
     rig.executor.attempted([], 0.5)
-    rig.executor.attempted([report_attempt("no")], 0.001)
+    rig.executor.attempted([report_attempt("no", begun=100.0)], 0.001)
     sample = Samples(rig.attempts.collect)
     assert sample("scheduler_scheduling_algorithm_duration_seconds_count") == 1
     seconds = "scheduler_scheduling_attempt_duration_seconds_sum"
-    assert sample(seconds, result="unschedulable", profile="berthmaster") == 0.001
+    assert sample(seconds, result="unschedulable", profile="berthmaster") == 0.5
 
 
-async def test_attempt_whose_binding_failed_lasts_from_the_decision(
+async def test_attempt_whose_binding_failed_lasts_from_its_begin(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    times = iter([100.0, 102.5])
-    monkeypatch.setattr("scheduler_svc.shell.journal.read_monotonic_seconds", lambda: next(times))
+    set_clock(monkeypatch, 100.0, 102.5, 102.5)
     rig = Rig()
     rig.executor.attempted([bind_pod()], 0.001)
     failed = BindFailed("uid-1", BindFailure.REFUSED, "HTTP 403")
-    rig.executor.handled(failed, [report_attempt("HTTP 403", node="n1")])
+    rig.executor.handled(failed, [report_attempt("HTTP 403", node="n1", begun=99.5)])
     sample = Samples(rig.attempts.collect)
     seconds = "scheduler_scheduling_attempt_duration_seconds_sum"
-    assert sample(seconds, result="unschedulable", profile="berthmaster") == 2.5
+    assert sample(seconds, result="unschedulable", profile="berthmaster") == 3
     assert sample("berthmaster_binding_cycle_seconds_sum", result="refused") == 2.5
 
 
@@ -153,6 +172,21 @@ async def test_sampled_attempts_are_told_with_their_profile() -> None:
     name = "scheduler_framework_extension_point_duration_seconds_sum"
     labels = {"extension_point": "Score", "status": "Success", "profile": "berthmaster"}
     assert sample(name, **labels) == 0.001
+
+
+async def test_waits_and_evictions_are_noted_from_begin_to_end() -> None:
+    rig = Rig()
+    claims = BindClaims((), "berthmaster", "waiting", ("d.example",), ("d.example",))
+    work = RunPreBind(POD, "DynamicResources", "n1", claims)
+    rig.executor.expired([work, EvictPods(POD, 1, "preempting", ())])
+    rig.executor.handled(PreBindFinished("uid-1", "DynamicResources"), [])
+    rig.executor.handled(EvictionFinished(1), [])
+    end = ReportWait(POD, "berthmaster", "PreBind", "DynamicResources", "Success", 3)
+    rig.executor.expired([end])
+    plugins, attempts = Samples(rig.plugins.collect), Samples(rig.attempts.collect)
+    labels = {"profile": "berthmaster", "driver": "d.example", "status": "success"}
+    assert plugins("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
+    assert attempts("scheduler_preemption_goroutines_execution_total", result="success") == 1
 
 
 def test_events_without_effects_do_nothing() -> None:

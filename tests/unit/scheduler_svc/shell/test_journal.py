@@ -3,6 +3,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from kubeio.logs import verbosity_level
@@ -11,6 +12,7 @@ from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.queue.hints import HintError, QueueingHints
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal, log_hint_errors
+from scheduler_svc.shell.plugin_metrics import PluginMetrics
 from tests.unit.scheduler_svc.shell.effects import bind_pod, report_attempt, report_bound
 from tests.unit.scheduler_svc.shell.registry import Samples
 
@@ -82,7 +84,7 @@ def test_failed_binding_says_why_and_what_follows(
 ) -> None:
     journal.decided(bind_pod())
     caplog.clear()
-    assert journal.bind_failed(BindFailed("uid-1", failure, "HTTP 403: no")) >= 0
+    journal.bind_failed(BindFailed("uid-1", failure, "HTTP 403: no"))
     [(level, message, values)] = lines(caplog)
     assert (level, message) == (logging.ERROR, "Failed to bind pod")
     assert values == {
@@ -98,7 +100,7 @@ def test_failed_binding_says_why_and_what_follows(
 def test_outcome_of_a_pod_that_nobody_decided_on_is_not_told(
     journal: Journal, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert journal.bind_failed(BindFailed("uid-9", BindFailure.GONE, "gone")) == 0
+    journal.bind_failed(BindFailed("uid-9", BindFailure.GONE, "gone"))
     assert lines(caplog) == []
 
 
@@ -115,7 +117,7 @@ def test_outcome_of_a_pod_that_nobody_decided_on_is_not_told(
 def test_pod_that_fits_nowhere_waits(
     journal: Journal, caplog: pytest.LogCaptureFixture, message: str, text: str
 ) -> None:
-    journal.attempt_failed(report_attempt(message), 0.0001)
+    journal.attempt_failed(report_attempt(message))
     found = lines(caplog)
     assert [(level, line) for level, line, _ in found] == [
         (3, "Attempting to schedule pod"),
@@ -129,7 +131,7 @@ def test_attempt_that_went_wrong_is_an_error_and_is_begun_once(
 ) -> None:
     journal.decided(bind_pod())
     caplog.clear()
-    journal.attempt_failed(report_attempt("refused", AttemptResult.ERROR, node="n1"), 0.5)
+    journal.attempt_failed(report_attempt("refused", AttemptResult.ERROR, node="n1"))
     assert [(level, line) for level, line, _ in lines(caplog)] == [
         (logging.ERROR, "Error scheduling pod; retrying")
     ]
@@ -143,7 +145,7 @@ async def test_what_is_not_to_be_logged_is_counted_all_the_same(
     with caplog.at_level(logging.INFO):
         journal.decided(bind_pod())
         journal.bound(report_bound())
-        journal.attempt_failed(report_attempt(NO_FIT), 0.1)
+        journal.attempt_failed(report_attempt(NO_FIT))
     assert lines(caplog) == []
     sample = Samples(metrics.collect)
     name = "scheduler_schedule_attempts_total"
@@ -167,3 +169,23 @@ async def test_hints_that_failed_are_told(caplog: pytest.LogCaptureFixture) -> N
         "pod": "default/web-1",
         "err": "KeyError('zone')",
     }
+
+
+async def test_a_bind_plugin_is_timed_to_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([100.0, 100.5, 200.0, 202.0, 300.0, 300.5])
+    monkeypatch.setattr("scheduler_svc.shell.journal.read_monotonic_seconds", lambda: next(times))
+    plugins = PluginMetrics()
+    journal = Journal(AttemptMetrics(("berthmaster",)), plugins=plugins)
+    sample = Samples(plugins.collect)
+    journal.decided(bind_pod())
+    journal.bound(report_bound())
+    journal.decided(bind_pod())
+    journal.bind_failed(BindFailed("uid-1", BindFailure.REFUSED, "no"))
+    name = "scheduler_framework_extension_point_duration_seconds_sum"
+    labels = {"extension_point": "Bind", "profile": "berthmaster"}
+    assert sample(name, status="Success", **labels) == 0.5
+    assert sample(name, status="Error", **labels) == 2
+    # Extenders are no plugins.
+    journal.decided(msgspec.structs.replace(bind_pod(), plugin="", extender=1))
+    journal.bind_failed(BindFailed("uid-1", BindFailure.REFUSED, "no", by_extender=True))
+    assert sample(name, status="Error", **labels) == 2

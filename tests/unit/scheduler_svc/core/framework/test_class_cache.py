@@ -1,13 +1,15 @@
 """Evaluations of classes are kept while there is room, and made anew when they must be."""
 
+from collections.abc import Sequence
+
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.framework.class_cache import ClassCache
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, Evaluation
-from scheduler_svc.core.framework.interface import Scope, State
+from scheduler_svc.core.framework.interface import Plugin, PreFilterResult, Scope, State
 from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
-from scheduler_svc.core.status import Code, Status
+from scheduler_svc.core.status import SKIP, Code, Status
 from tests.builders import GPU, make_cache, make_node_info, make_pod_info, make_profile
-from tests.scripted_plugins import Filtering, named
+from tests.scripted_plugins import Filtering, PreFiltering, PreScoring, Scoring, named
 
 
 def class_cache(cache: Cache, *, max_bytes: int = 10**6) -> ClassCache:
@@ -70,13 +72,16 @@ def test_an_evaluation_that_is_too_large_is_not_kept() -> None:
     assert classes.statistics().class_count == 0
 
 
+class Failing(Filtering):
+    """Filter that fails until it is told not to."""
+
+    is_failing = True
+
+    def failure(self, state: State) -> Status | None:
+        return Status(Code.ERROR, ("broken",)) if self.is_failing else None
+
+
 def test_nothing_is_kept_of_a_class_that_could_not_be_judged() -> None:
-    class Failing(Filtering):
-        is_failing = True
-
-        def failure(self, state: State) -> Status | None:
-            return Status(Code.ERROR, ("broken",)) if self.is_failing else None
-
     plugin = named("F", Failing)()
     cache = make_cache([make_node_info()])
     classes = ClassCache(make_profile({"filter": [plugin]}), cache.cluster)
@@ -107,3 +112,42 @@ def test_what_plugins_keep_of_a_class_is_noticed_as_it_grows() -> None:
     for _ in range(64):
         classes.evaluation(make_pod_info())
     assert classes.statistics().class_count == 0
+
+
+def test_attempts_count_for_the_plugins_that_had_a_say() -> None:
+    cache = make_cache([make_node_info()])
+    classes = class_cache(cache)
+    for _ in range(3):
+        classes.evaluation(make_pod_info(requests={"cpu": 1}))
+    classes.evaluation(make_pod_info(requests={"cpu": 2}))
+    points = ("PreFilter", "Filter", "PreScore", "Score")
+    assert classes.drain_plugin_evaluations() == {("NodeResourcesFit", p): 4 for p in points}
+    assert classes.drain_plugin_evaluations() == {}
+
+
+def test_a_plugin_that_skips_a_pod_has_no_say() -> None:
+    points: dict[str, Sequence[Plugin]] = {
+        "preFilter": [named("F", PreFiltering)(PreFilterResult(SKIP))],
+        "filter": [named("F", Filtering)()],
+        "preScore": [named("S", PreScoring)(SKIP)],
+        "score": [named("S", Scoring)({}), named("T", Scoring)({})],
+    }
+    classes = ClassCache(make_profile(points), make_cache([make_node_info()]).cluster)
+    classes.evaluation(make_pod_info())
+    assert classes.drain_plugin_evaluations() == {("T", "Score"): 1}
+
+
+def test_attempts_of_classes_that_were_dropped_count_too() -> None:
+    cache = make_cache([make_node_info()])
+    too_small = class_cache(cache, max_bytes=1)
+    too_small.evaluation(make_pod_info())
+    assert too_small.drain_plugin_evaluations()["NodeResourcesFit", "Filter"] == 1
+    classes = class_cache(cache)
+    classes.evaluation(make_pod_info())
+    cache.set_node(make_node_info(offers={GPU: 1}))
+    classes.evaluation(make_pod_info())
+    assert classes.drain_plugin_evaluations()["NodeResourcesFit", "Filter"] == 2
+    points = {"filter": [named("F", Failing)()]}
+    failing = ClassCache(make_profile(points), cache.cluster)
+    failing.evaluation(make_pod_info())
+    assert failing.drain_plugin_evaluations() == {("F", "Filter"): 1}

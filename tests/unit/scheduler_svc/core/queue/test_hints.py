@@ -114,6 +114,35 @@ def test_a_hint_that_raises_counts_as_queue_and_is_reported() -> None:
     assert hints.drain_errors() == []
 
 
+class Measured:
+    """A clock that is half a second later whenever it is read."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.notes: list[tuple[str, str, str, float]] = []
+
+    def begin(self, profile: str) -> None:
+        raise AssertionError(profile)
+
+    def read(self) -> float:
+        self.seconds += 0.5
+        return self.seconds
+
+    def note_hint(self, plugin: str, event: str, hint: str, seconds: float) -> None:
+        self.notes.append((plugin, event, hint, seconds))
+
+
+def test_hints_are_timed_if_somebody_wants_to_know() -> None:
+    hints = make_hints(Queues=node_add(QUEUE), Skips=node_add(SKIP))
+    hints.measuring = measured = Measured()
+    for plugin in ("Queues", "Skips"):
+        hints.strategy(rejected(plugin), Occurrence(NODE_ADD))
+    assert measured.notes == [
+        ("Queues", "NodeAdd", "Queue", 0.5),
+        ("Skips", "NodeAdd", "QueueSkip", 0.5),
+    ]
+
+
 def test_results_are_counted_by_upstreams_words_and_drained() -> None:
     hints = make_hints(Queues=node_add(QUEUE), Skips=node_add(SKIP))
     for plugin in ("Queues", "Skips", "Skips"):

@@ -21,6 +21,7 @@ from scheduler_svc.core.effects import EventType, PodReference, RecordEvent, Run
 from scheduler_svc.shell.pre_bind import ClaimWriter, claim_writer
 from scheduler_svc.shell.pre_bind.claim_writer import TRY_COUNT
 from tests.device_builders import allocation, claim_spec, request, result
+from tests.unit.scheduler_svc.shell.registry import Samples
 from tests.unit.scheduler_svc.shell.scripted_api import (
     CREATED,
     OK,
@@ -178,6 +179,16 @@ async def test_a_claim_that_is_of_no_use_is_not_left_behind() -> None:
     answer = await refused.bind(ClaimWrite(allocation=GIVEN, made=MADE))
     assert answer.startswith("create claim for extended resources of default/p: ")
     assert len(refused.requests) == 1
+
+
+async def test_claims_that_were_made_and_not_are_counted() -> None:
+    for rig, status_text in (
+        (Rig(NEW, OK, OK, REFUSED), "success"),
+        (Rig(status(403, "no")), "failure"),
+    ):
+        sample = Samples(rig.writer.collect)
+        await rig.bind(ClaimWrite(allocation=GIVEN, made=MADE))
+        assert sample("scheduler_resourceclaim_creates_total", status=status_text) == 1
 
 
 async def test_users_are_taken_off_claims() -> None:

@@ -16,6 +16,7 @@ from scheduler_svc.core.plugins.node_unschedulable import NodeUnschedulable
 from scheduler_svc.core.status import SKIP, SUCCESS, Code
 from tests.builders import make_node_info, make_profile
 from tests.device_builders import (
+    DRIVER,
     allocation,
     claim_spec,
     container,
@@ -279,6 +280,7 @@ def test_a_pod_waits_until_its_devices_are_ready() -> None:
     assert answer.timeout_seconds == 160
     assert answer.timeout_error == "device binding timeout: context deadline exceeded"
     assert answer.payload.announcement == ("waiting for binding conditions for device on node n1")
+    assert answer.payload.drivers == answer.payload.awaited_drivers == (DRIVER,)
     assert here.plugin.pre_bind_progress(pod, "n1", here.cluster).code is Code.WAIT
     awaited = here.plugin.awaited_objects(pod, "n1", here.cluster)
     assert awaited == [(ObjectKind.RESOURCE_CLAIM, "default/c")]
