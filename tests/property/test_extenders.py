@@ -33,7 +33,6 @@ from scheduler_svc.core.events import (
 )
 from scheduler_svc.core.extenders import Extender, Extenders
 from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
-from scheduler_svc.core.queue import Place
 from tests.builders import GPU, at, make_node_info, make_pod_info
 from tests.unit.scheduler_svc.core.staging import stage
 
@@ -169,12 +168,11 @@ class ExtenderMachine(RuleBasedStateMachine):
             kind = VictimsAnswered if isinstance(question, AskAboutVictims) else ExtendersAnswered
             self.tell(kind(uid, ticket, error="the end"))
         assert self.scheduler.statistics().parked_count == 0
+        assert self.scheduler.queue.statistics().in_flight_count == 0
         for uid, fields in self.pods.items():
             if not fields.get("node") and not fields.get("is_terminating"):
-                is_placed = uid in self.scheduler.cache
-                is_evicting = self.scheduler.queue.place_of(uid) is not None
-                assert is_placed or is_evicting
-                assert self.scheduler.queue.place_of(uid) is not Place.IN_FLIGHT
+                is_waiting = self.scheduler.queue.place_of(uid) is not None
+                assert (uid in self.scheduler.cache) != is_waiting
 
 
 ExtenderMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
