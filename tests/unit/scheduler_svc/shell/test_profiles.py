@@ -160,6 +160,29 @@ def test_arguments_reach_the_plugins() -> None:
     assert passing == {"NodeResourcesFit": [True, True], "NodeAffinity": [True, False]}
 
 
+def test_resources_that_extenders_check_alone_are_ignored_besides_those_of_the_arguments() -> None:
+    profile = only_profile(
+        configured(
+            "profiles:\n"
+            "- schedulerName: x\n"
+            "  pluginConfig:\n"
+            "  - name: NodeResourcesFit\n"
+            "    args: {ignoredResources: [example.com/gpu]}\n"
+            "extenders:\n"
+            "- urlPrefix: http://a\n"
+            "  managedResources:\n"
+            "  - {name: example.com/nic, ignoredByScheduler: true}\n"
+            "  - {name: example.com/fpga}\n"
+        )
+    )
+    cluster = make_cache([make_node_info("n")]).cluster
+    [fit] = [p for p in profile.pre_filter if p.name == "NodeResourcesFit"]
+    names = ("example.com/gpu", "example.com/nic", "example.com/fpga")
+    pod = make_pod_info(requests=dict.fromkeys(names, 1))
+    needed = fit.pre_filter(pod, cluster).state.names
+    assert [name for name in needed if name in names] == ["example.com/fpga"]
+
+
 def test_plugin_that_may_judge_but_not_prepare_is_refused() -> None:
     configuration = configured(
         "profiles:\n"
