@@ -121,7 +121,7 @@ def _mistakes_of_volumes(spec: Document) -> Iterator[str]:
 
 def _mistakes_of_containers(spec: Document) -> Iterator[str]:
     taken: set[str] = set()
-    volumes = {volume.get("name") for _, volume in _items(spec, "volumes", "")}
+    volumes = [volume.get("name") for _, volume in _items(spec, "volumes", "")]
     for place, container in _containers(spec):
         yield from _bad_name(place, container.get("name", ""), taken)
         if not (container.get("image") or "").strip():

@@ -54,6 +54,9 @@ class Worker(msgspec.Struct, gc=False):
 
     Attributes
     ----------
+    full_name
+        The Pod's when the worker began, under which static Pods wait for each other; a
+        manifest that gives its uid may be renamed.
     mirror_hash
         Of a static Pod's mirror, as it was last while the Pod was meant to run.
     is_removed
@@ -65,6 +68,7 @@ class Worker(msgspec.Struct, gc=False):
     pod: Pod
     state: WorkerState
     synced_at: float
+    full_name: str
     started_at: float | None = None
     terminating_at: float | None = None
     terminated_at: float | None = None
@@ -107,8 +111,8 @@ class PodWorkers:
             else:
                 yield from self.update(pod, now)
             return
-        worker = self._workers[uid] = Worker(pod, WorkerState.WAITING, now.monotonic_seconds)
-        name = pod.full_name
+        worker = self._workers[uid] = _new_worker(pod, now)
+        name = worker.full_name
         if is_static(pod) and self._started_static.setdefault(name, uid) != uid:
             self._waiting_static.setdefault(name, []).append(uid)
             yield WorkerStep(pod, WorkerState.WAITING, "another static Pod of this name runs")
@@ -205,29 +209,28 @@ class PodWorkers:
             yield self._step(worker, WorkerState.TERMINATING, reason, now)
         if worker.state is WorkerState.TERMINATING:
             yield self._step(worker, WorkerState.TERMINATED, reason, now)
-        uid, name = worker.pod.metadata.uid, worker.pod.full_name
+        uid = worker.pod.metadata.uid
         worker.state = WorkerState.FINISHED
         del self._workers[uid]
         self._deadlines.pop(uid, None)
         yield WorkerStep(worker.pod, WorkerState.FINISHED, reason)
+        yield from self._give_name_up(worker, now)
+        if worker.restarts_as is not None:
+            yield from self.create(worker.restarts_as, now)
+
+    def _give_name_up(self, worker: Worker, now: Now) -> Iterator[WorkerStep]:
+        """Let the next static Pod have a finished one's name."""
+        uid, name = worker.pod.metadata.uid, worker.full_name
         waiting = self._waiting_static.get(name, [])
         if uid in waiting:
             waiting.remove(uid)
         elif self._started_static.get(name) == uid:
             del self._started_static[name]
-            if worker.restarts_as is not None:
-                waiting.append(uid)
-                self._workers[uid] = Worker(
-                    worker.restarts_as, WorkerState.WAITING, now.monotonic_seconds
-                )
             if waiting:
-                yield from self._start_next(name, waiting, now)
+                next_uid = self._started_static[name] = waiting.pop(0)
+                yield from self._start(self._workers[next_uid], now)
         if not waiting:
             self._waiting_static.pop(name, None)
-
-    def _start_next(self, name: str, waiting: list[str], now: Now) -> Iterator[WorkerStep]:
-        uid = self._started_static[name] = waiting.pop(0)
-        yield from self._start(self._workers[uid], now)
 
     def _step(self, worker: Worker, state: WorkerState, reason: str, now: Now) -> WorkerStep:
         worker.state = state
@@ -255,6 +258,10 @@ class PodWorkers:
         if mirror is None or _hash_of(mirror) != worker.mirror_hash:
             return worker.pod
         return mirror
+
+
+def _new_worker(pod: Pod, now: Now) -> Worker:
+    return Worker(pod, WorkerState.WAITING, now.monotonic_seconds, pod.full_name)
 
 
 def _why_ending(worker: Worker, seen: Pod) -> str:

@@ -58,6 +58,11 @@ class PodIdentity(msgspec.Struct, frozen=True, gc=False):
     init_containers: tuple[str, ...]
     is_stateful: bool
 
+    @property
+    def full_name(self) -> str:
+        """The kubelet's name for it: ``<name>_<namespace>``."""
+        return f"{self.name}_{self.namespace}"
+
 
 class Journey:
     """One Pod's way. Memory: about 2 KB.

@@ -84,7 +84,7 @@ class Journeys:
         journey = self._live.get(uid)
         if operation is Operation.REMOVE:
             if journey is not None:
-                self._finish(journey, pod, now)
+                self._finish(journey, now)
             return
         if journey is None:
             journey = self._begin(source, pod, now)
@@ -179,7 +179,7 @@ class Journeys:
         identity = journey.identity
         if identity.source == Source.API:
             return identity.uid
-        return self._kubelet_uids.get(f"{identity.name}_{identity.namespace}")
+        return self._kubelet_uids.get(identity.full_name)
 
     def counts(self) -> tuple[int, int]:
         """Give how many journeys are under way, and how many of those that ended are kept."""
@@ -203,15 +203,16 @@ class Journeys:
         self._schedule(journey, now)
         return journey
 
-    def _finish(self, journey: Journey, pod: Pod, now: Now) -> None:
+    def _finish(self, journey: Journey, now: Now) -> None:
         uid = journey.identity.uid
         journey.observe_gone(now.wall_nanoseconds)
         self._finished[uid] = self._live.pop(uid)
-        if self._static_uids.get(pod.full_name) == uid:
-            del self._static_uids[pod.full_name]
-            former = self._kubelet_uids.pop(pod.full_name, None)
+        name = journey.identity.full_name  # under the same uid the Pod may have been renamed
+        if self._static_uids.get(name) == uid:
+            del self._static_uids[name]
+            former = self._kubelet_uids.pop(name, None)
             if former is not None:
-                self._former_kubelet_uids[pod.full_name] = former
+                self._former_kubelet_uids[name] = former
         self._schedule(journey, now)
         while len(self._finished) > self._finished_limit:
             self._evict(next(iter(self._finished)))

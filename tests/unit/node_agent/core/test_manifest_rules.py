@@ -148,6 +148,10 @@ def test_names_are_checked(metadata: dict[str, Any], mistake: str) -> None:
             "spec.containers[0].volumeMounts[0].mountPath: a path is required",
         ),
         (
+            container(volumeMounts=[{"name": ["v"], "mountPath": "/v"}]),
+            "spec.containers[0].volumeMounts[0].name: there is no volume ['v']",
+        ),
+        (
             container(ports=[{"containerPort": 65536}]),
             "spec.containers[0].ports[0].containerPort: 65536 is not from 1 to 65535",
         ),

@@ -299,3 +299,28 @@ def test_a_manifest_that_comes_and_goes_again_is_gone(stage: Stage) -> None:
     assert stage.remove(static(), 3) == []
     assert states(stage.expire(60)) == [("s1", "terminated"), ("s1", "finished")]
     assert stage.state("s1") is None
+
+
+def test_a_static_pod_may_be_renamed_under_its_uid(stage: Stage) -> None:
+    stage.create(static("s1"))
+    stage.create(static("s2"))
+    stage.update(make_pod("b", uid="s2", annotations=static("s2").metadata.annotations))
+    stage.remove(static("s2"))
+    stage.remove(static("s1"), 1)
+    assert states(stage.expire(60)) == [("s1", "terminated"), ("s1", "finished")]
+    assert states(stage.create(static("s3"), 61)) == [("s3", "sync")]
+
+
+def test_a_manifest_that_comes_back_renamed_restarts_beside_the_next_of_its_name(
+    stage: Stage,
+) -> None:
+    stage.create(static("s1"))
+    stage.create(static("s2"))
+    stage.remove(static("s1"), 1)
+    stage.create(make_pod("b", uid="s1", annotations=static("s1").metadata.annotations), 2)
+    assert states(stage.expire(60)) == [
+        ("s1", "terminated"),
+        ("s1", "finished"),
+        ("s2", "sync"),
+        ("s1", "sync"),
+    ]

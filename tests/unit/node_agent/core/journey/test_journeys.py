@@ -261,6 +261,18 @@ def test_what_the_kubelet_still_shows_of_an_old_manifest_is_passed_over() -> Non
     assert kubelet_seen(journeys, "ours-2") == nanoseconds(20)
 
 
+def test_a_static_pod_that_was_renamed_under_its_uid_is_gone_by_both_names() -> None:
+    journeys = started_agent(Report())
+    journeys.pod_operation(ADD, Source.FILE, static_pod("ours"), at(1))
+    annotations = static_pod("ours").metadata.annotations
+    renamed = make_pod("web-n", uid="ours", annotations=annotations)
+    journeys.pod_operation(UPDATE, Source.FILE, renamed, at(2))
+    journeys.pod_operation(REMOVE, Source.FILE, renamed, at(3))
+    journeys.kubelet_listed([static_pod("theirs", 1.5)], at(4))
+    assert journeys.counts() == (0, 1)
+    assert kubelet_seen(journeys, "ours") is None
+
+
 def test_a_static_pod_that_the_kubelet_never_had() -> None:
     journeys = started_agent(Report())
     journeys.pod_operation(ADD, Source.FILE, static_pod("ours-1"), at(1))
