@@ -355,7 +355,7 @@ def decode_body(response: Response, kind: type[T], *, request: str) -> T:
     """Decode a body into `kind`; `MalformedResponseError` where it is none."""
     try:
         return msgspec.json.decode(response.body, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise MalformedResponseError(
             f"{request}: HTTP {response.status}, but the body is no {kind.__name__} "
             f"({error}): {shorten(response.body)}"

@@ -93,19 +93,28 @@ def read_manifest(path: str, node_name: str) -> Manifest | None:
 
 
 def _read(path: str) -> bytes | Refusal:
-    status = os.stat(path)
+    refusal = _refusal_of(os.stat(path))
+    if refusal is not None:
+        return refusal
+    # Whatever has taken the file's place meanwhile must not hold us.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        refusal = _refusal_of(os.fstat(descriptor))
+        if refusal is not None:
+            return refusal
+        # None comes of a file under /proc that has nothing to tell at the moment.
+        return file.read(MAX_BYTES) or b""
+
+
+def _refusal_of(status: os.stat_result) -> Refusal | None:
+    """Say why a file is not read; None where it is."""
     if stat.S_ISDIR(status.st_mode):
         return Refusal(RefusalReason.DIRECTORY, "a folder: those in a manifest folder are skipped")
     if not stat.S_ISREG(status.st_mode):
         return Refusal(
             RefusalReason.NOT_REGULAR, f"{_kind_of(status.st_mode)}: only regular files are read"
         )
-    if status.st_size >= MAX_BYTES:
-        return TOO_BIG
-    # Whatever has taken the file's place meanwhile must not hold us.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        return file.read(MAX_BYTES)
+    return TOO_BIG if status.st_size >= MAX_BYTES else None
 
 
 def _kind_of(mode: int) -> str:

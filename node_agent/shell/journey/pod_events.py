@@ -84,7 +84,7 @@ async def list_events(client: EventClient, namespace: str, uid: str) -> list[Kub
     )
     try:
         events = _decode(response.body).items
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise MalformedResponseError(f"LIST events: {error}") from error
     return [
         kubelet_event(

@@ -106,18 +106,18 @@ def decode_pods(body: bytes) -> list[Pod]:
     """
     try:
         return list(_decode_pods(body).items or ())
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         pass  # a null where Go writes none today: read it the long way
     try:
         return [read_pod(wire) for wire in _decode_any_pods(body).items or ()]
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise _malformed(PODS, error, body) from error
 
 
 def _decoded(body: bytes, kind: type[T], path: str) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise _malformed(path, error, body) from error
 
 

@@ -11,7 +11,7 @@ from node_agent.core.divergence.divergences import Divergences
 from node_agent.core.journey.timeline import View
 from node_agent.shell.attachments import Route
 from node_agent.shell.kubelet.poller import KubeletPoller
-from node_agent.shell.pod_source import RefusedManifests
+from node_agent.shell.pod_source import RefusedManifests, shown_place
 
 DIVERGENCES: Final = "/divergences"
 
@@ -117,7 +117,10 @@ class DivergenceRoutes:
             ],
             refused_manifests=[
                 RefusedView(
-                    source=source, place=place, reason=refusal.reason.value, message=refusal.message
+                    source=source,
+                    place=shown_place(place),
+                    reason=refusal.reason.value,
+                    message=refusal.message,
                 )
                 for source, manifests in self._refused.items()
                 for place, refusal in manifests.by_place.items()

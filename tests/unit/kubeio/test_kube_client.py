@@ -103,6 +103,13 @@ async def test_json_is_decoded_and_sent() -> None:
         with pytest.raises(MalformedResponseError, match="no Thing"):
             await client.send_json("POST", "/x", {"name": 5}, Thing)
 
+    async def abyss(_: web.Request) -> web.Response:
+        return web.Response(text='{"x":' + "[" * 200_000)
+
+    async with client_of(abyss) as client:
+        with pytest.raises(MalformedResponseError, match="no Thing"):
+            await client.get_json("/x", Thing)
+
 
 async def test_no_answer_in_time() -> None:
     release = asyncio.Event()

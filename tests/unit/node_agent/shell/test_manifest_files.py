@@ -4,7 +4,9 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,6 +185,38 @@ def test_a_file_that_grows_while_it_is_read_is_refused(
 
     monkeypatch.setattr("node_agent.shell.manifest_files.os.open", grow)
     assert refused(path) == "too_big: a manifest has less than 10485760 bytes"
+
+
+def test_a_pipe_that_takes_a_files_place_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "a", manifest())
+    really_open = os.open
+    opened: list[int] = []
+
+    def swap(name: str, flags: int) -> int:
+        path.unlink()
+        os.mkfifo(path)
+        opened.append(really_open(path, os.O_RDWR | os.O_NONBLOCK))
+        return really_open(name, flags)
+
+    monkeypatch.setattr("node_agent.shell.manifest_files.os.open", swap)
+    assert refused(path) == "not_regular: a pipe: only regular files are read"
+    os.close(opened.pop())
+
+
+def test_a_file_that_has_nothing_to_tell_yet_is_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ``/proc/kmsg`` is, a regular file, once all of it has been read."""
+
+    class Silent(FileIO):
+        def read(self, _: int | None = -1, /) -> Any:
+            return None
+
+    path = write(tmp_path / "a", manifest())
+    monkeypatch.setattr("node_agent.shell.manifest_files.open", Silent, raising=False)
+    assert refused(path) == "unparsable: the text is empty"
 
 
 def test_names_may_be_any_bytes(tmp_path: Path) -> None:

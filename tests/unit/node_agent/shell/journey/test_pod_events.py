@@ -51,9 +51,10 @@ async def test_a_list_that_may_not_be_read() -> None:
     assert "403" in events.last_problem
 
 
-async def test_an_answer_that_is_no_list() -> None:
+@pytest.mark.parametrize("text", ["<html>", '{"x":' + "[" * 200_000])
+async def test_an_answer_that_is_no_list(text: str) -> None:
     async def handler(_: web.Request) -> web.Response:
-        return web.Response(text="<html>")
+        return web.Response(text=text)
 
     async with client_of(handler) as client:
         with pytest.raises(MalformedResponseError, match="LIST events"):

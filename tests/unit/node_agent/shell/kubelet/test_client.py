@@ -38,7 +38,10 @@ def test_nulls_are_as_good_as_nothing() -> None:
     assert decode_pods(b'{"items": null}') == []
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"", b'{"items": 3}', b'{"items": [{"spec": {}}]}'])
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>", b"", b'{"items": 3}', b'{"items": [{"spec": {}}]}', b'{"x":' + b"[" * 200_000],
+)
 def test_what_is_no_list_of_pods(body: bytes) -> None:
     with pytest.raises(MalformedResponseError, match="GET /pods"):
         decode_pods(body)
@@ -55,6 +58,13 @@ async def test_refused_and_malformed() -> None:
     async with client_of(page) as client:
         with pytest.raises(MalformedResponseError, match="GET /configz"):
             await KubeletClient(client).configuration()
+
+    async def abyss(_: web.Request) -> web.Response:
+        return web.Response(text='{"x":' + "[" * 200_000)
+
+    async with client_of(abyss) as client:
+        with pytest.raises(MalformedResponseError, match="GET /runningpods"):
+            await KubeletClient(client).running_uids()
 
 
 def test_a_period_that_cannot_be_read_counts_as_none() -> None:

@@ -373,6 +373,7 @@ async def test_it_runs_until_it_is_cancelled() -> None:
 async def test_divergences_as_json() -> None:
     async with bench() as made:
         made.refused.note("/m/x.yaml", Refusal(RefusalReason.UNPARSABLE, "line 3: not YAML"))
+        made.refused.note("/m/\udcff", Refusal(RefusalReason.DIRECTORY, "a folder"))
         made.add(stages.bound(), 2)
         for second in (7, 8):
             await made.tick(second)
@@ -401,6 +402,12 @@ async def test_divergences_as_json() -> None:
             "place": "/m/x.yaml",
             "reason": "unparsable",
             "message": "line 3: not YAML",
-        }
+        },
+        {
+            "source": "file",
+            "place": "/m/\\xff",
+            "reason": "directory",
+            "message": "a folder",
+        },
     ]
     assert answer["staticPodPath"] == "/etc/kubernetes/manifests"
