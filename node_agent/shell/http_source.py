@@ -13,6 +13,7 @@ from typing import Final
 
 import aiohttp
 from multidict import CIMultiDict
+from yarl import URL
 
 from kubeio.logs import fields, verbosity_level
 from node_agent.core.clock import Now
@@ -75,6 +76,8 @@ class HttpSource:
         read_now: Callable[[], Now] = read_now,
     ) -> None:
         self._url = url
+        if any(name.lower() == "authorization" for name in headers or {}):
+            self._url = str(URL(url).with_user(None))  # the header wins, as in Go
         self._shown_url = shown_url(url)
         self._node_name = node_name
         self._emit = emit
@@ -158,7 +161,7 @@ class HttpSource:
                         answer.close()
                         raise _FetchError(TOO_BIG.message)
                 if answer.status != 200:
-                    raise _FetchError(f"HTTP {answer.status} {answer.reason}")
+                    raise _FetchError(_shown(f"HTTP {answer.status} {answer.reason}"))
         except TimeoutError as error:
             raise _FetchError(f"no answer within {self._timeout_seconds:g} s") from error
         except aiohttp.TooManyRedirects as error:
@@ -166,7 +169,7 @@ class HttpSource:
         except aiohttp.ClientPayloadError as error:
             raise _FetchError("the answer ended before its body did") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise _FetchError(f"no answer: {_one_line(error)}") from error
+            raise _FetchError(f"no answer: {_why(error)}") from error
         return bytes(body)
 
     def _note_failure(self, problem: str) -> None:
@@ -197,5 +200,17 @@ class HttpSource:
             self._problem = _TRAP
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join((str(error) or type(error).__name__).split())
+def _why(error: Exception) -> str:
+    """Say what went wrong, in one line and without URLs: they may have secrets in them."""
+    if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
+        return "a redirect to what is no http:// or https:// URL"
+    if isinstance(error, aiohttp.ClientResponseError):
+        # Its text has the URL, and what was read: only what is wrong with that is told.
+        return _shown(error.message.partition("\n")[0].partition(" b'")[0].rstrip(": "))
+    return _shown(str(error) or type(error).__name__)
+
+
+def _shown(text: str) -> str:
+    """Give text as one line that may be printed: others have written it."""
+    characters = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(characters).strip()

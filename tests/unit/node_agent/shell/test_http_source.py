@@ -213,6 +213,69 @@ async def test_redirects_without_an_end_are_not() -> None:
         assert stage.lists.events == []
 
 
+@pytest.mark.parametrize(
+    "location", ["ftp://x/?secret", "http://user:secret@[::1", "mailto:secret", "http:///secret"]
+)
+async def test_redirects_to_what_is_no_url_are_not_shown(location: str) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": location})
+
+    async with fetching(answer) as stage:
+        await stage.fetch()
+        problem = "no answer: a redirect to what is no http:// or https:// URL"
+        assert stage.problem() == problem
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"SSH-2.0-x\r\n\r\n", "no answer: Bad status line"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            "no answer: Invalid character in Content-Length",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nX: " + b"x" * 99_999,
+            "no answer: Got more than 8190 bytes when reading",
+        ),
+        (
+            b"HTTP/1.1 404 \x1b[31m\xff\r\nContent-Length: 0\r\n\r\n",
+            r"HTTP 404 \x1b[31m\udcff",
+        ),
+        (b"", "no answer: Server disconnected"),
+    ],
+)
+async def test_what_is_no_http_is_told_without_secrets(answer: bytes, problem: str) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        source = HttpSource(f"http://me:secret@127.0.0.1:{port}/?secret", "n", Lists().emit)
+        async with source.open_session() as session:
+            await source.fetch(session)
+        assert source.problem() == f"http://127.0.0.1:{port}/: {problem}"
+
+
+async def test_a_header_of_ones_own_goes_before_the_urls_user() -> None:
+    server = Server()
+    async with serving(server.answer) as url:
+        url = url.replace("//", "//user:password@")
+        for headers, sent in (
+            ({}, "Basic dXNlcjpwYXNzd29yZA=="),
+            ({"authorization": ["Bearer t"]}, "Bearer t"),
+        ):
+            source = HttpSource(url, "n", Lists().emit, headers=headers)
+            async with source.open_session() as session:
+                await source.fetch(session)
+            assert source.problem() is None
+            assert server.requests[-1].headers["Authorization"] == sent
+
+
 async def test_half_a_body_is_none() -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "1000"})
