@@ -1,6 +1,8 @@
 """``berthmaster timeline``: where the time of one Pod went."""
 
 import asyncio
+import os
+import sys
 from typing import Any, Final, NoReturn
 
 import click
@@ -8,7 +10,7 @@ import msgspec
 from rich.console import Console
 
 from berthmaster.cli.grouped import GroupedCommand, GroupedOption
-from berthmaster.cli.timeline_drawing import render
+from berthmaster.cli.timeline_drawing import printable, render
 from berthmaster.cli.timeline_source import (
     TimelineError,
     TimelineRequest,
@@ -135,13 +137,21 @@ def command(pod: str, output: str, **flags: Any) -> None:
         _fail(error, _BAD_USAGE)
     except TimelineError as error:
         _fail(error, _FAILED)
-    _show(told, output)
+    try:
+        _show(told, output)
+    except BrokenPipeError:
+        raise  # of which click makes a quiet end
+    except OSError as error:
+        _give_output_up()
+        _fail(f"cannot write to standard output: {error.strerror}", _FAILED)
 
 
 def _request(pod: str, flags: dict[str, Any]) -> TimelineRequest:
     name = pod.removeprefix("pod/").removeprefix("pods/")
     if not name or "/" in name:
         raise click.UsageError(f"{pod!r} is no Pod's name; its namespace is given with -n")
+    if not flags["namespace"] or "/" in flags["namespace"]:
+        raise click.UsageError(f"-n: {flags['namespace']!r} is no namespace's name")
     is_direct = flags["agent_url"] is not None
     for flag in ("agent_token_file", "agent_ca_file", "agent_insecure"):
         if flags[flag] and not is_direct:
@@ -155,7 +165,7 @@ def _request(pod: str, flags: dict[str, Any]) -> TimelineRequest:
 
 def _show(told: Told, output: str) -> None:
     for note in told.notes:
-        click.echo(f"Note: {note}", err=True)
+        click.echo(f"Note: {printable(note)}", err=True)
     if output == "json":
         click.echo(msgspec.json.encode(told.timeline))
         return
@@ -167,6 +177,13 @@ def _show(told: Told, output: str) -> None:
     click.echo("\n".join(line.rstrip() for line in capture.get().split("\n")), nl=False)
 
 
-def _fail(error: Exception, code: int) -> NoReturn:
-    click.echo(f"Error: {error}", err=True)
+def _give_output_up() -> None:
+    """Let what could not be written be forgotten: else the interpreter tries at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _fail(error: Exception | str, code: int) -> NoReturn:
+    click.echo(f"Error: {printable(str(error))}", err=True)
     raise SystemExit(code)

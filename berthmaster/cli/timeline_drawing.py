@@ -6,8 +6,9 @@ would leave nothing to be seen of its start.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -83,6 +84,7 @@ class Layout:
 
 def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
     """Draw a timeline; the console says how wide, and whether blocks can be printed."""
+    timeline = _printable_timeline(timeline)
     parts: list[RenderableType] = [_head(timeline, teller), Text()]
     first = [s for s in timeline.segments if s.end not in _AFTERWARDS]
     after = [s for s in timeline.segments if s.end in _AFTERWARDS]
@@ -99,6 +101,26 @@ def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
     parts.append(Text())
     parts += [Text(line) for line in _tail(timeline)]
     return Group(*parts)
+
+
+def printable(text: str) -> str:
+    """Give text without what a terminal would act on: containers and agents have written it."""
+    lines = " ".join(text.splitlines())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in lines)
+
+
+def _printable_timeline(timeline: Timeline) -> Timeline:
+    return msgspec.convert(_printable_values(msgspec.to_builtins(timeline)), Timeline)
+
+
+def _printable_values(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {key: _printable_values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable_values(item) for item in value]
+    return value
 
 
 def _head(timeline: Timeline, teller: str) -> Text:

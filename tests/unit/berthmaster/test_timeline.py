@@ -1,6 +1,9 @@
 """The command line of ``berthmaster timeline``."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +64,8 @@ def test_an_agent_of_ones_own(asked: list[TimelineRequest], tmp_path: Path) -> N
     [
         (["a/b"], "'a/b' is no Pod's name; its namespace is given with -n"),
         (["pod/"], "'pod/' is no Pod's name"),
+        (["web", "-n", ""], "-n: '' is no namespace's name"),
+        (["web", "-n", "a/b"], "-n: 'a/b' is no namespace's name"),
         (["web", "--agent-insecure"], "--agent-insecure needs --agent URL"),
         (
             ["web", "--agent", "https://x", "--no-agent"],
@@ -103,3 +108,39 @@ def test_what_is_told_is_what_the_agent_serves(asked: list[TimelineRequest]) -> 
     view: dict[str, Any] = json.loads(run("web", "-o", "json").stdout)
     assert [step["step"] for step in view["steps"]][:2] == ["created", "queued"]
     assert asked[0].use_agent
+
+
+def test_notes_and_errors_are_printable(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read_timeline(_: TimelineRequest) -> Told:
+        raise TimelineError("HTTP 500: \x1b[31m")
+
+    monkeypatch.setattr(timeline, "read_timeline", read_timeline)
+    assert run("web").stderr == "Error: HTTP 500: \\x1b[31m\n"
+
+
+FULL_DISK = """
+from berthmaster.cli import timeline
+from tests.unit.berthmaster.test_timeline_source import agents_timeline
+async def read(_): return timeline.Told(agents_timeline(), "x")
+timeline.read_timeline = read
+timeline.command()
+"""
+
+
+@pytest.mark.parametrize("output", ["bars", "json"])
+def test_output_that_cannot_be_written(output: str) -> None:
+    command = [sys.executable, "-c", FULL_DISK, "web", "-o", output]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    message = "Error: cannot write to standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("output", ["bars", "json"])
+def test_a_reader_that_has_gone_is_no_story(output: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", FULL_DISK, "web", "-o", output]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")

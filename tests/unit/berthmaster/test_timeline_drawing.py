@@ -175,3 +175,13 @@ def test_every_width_is_used_and_none_exceeded(columns: int) -> None:
         assert "the scheduler hears of it" in text
         assert "containers_started" in text
         assert "…" not in text
+
+
+def test_nothing_that_a_terminal_acts_on_is_printed() -> None:
+    waiting = {"reason": "ErrImagePull", "message": "a\x1b[31mb\nc\x9bd\x07 [bold]"}
+    pod = make_pod(status={"containerStatuses": [{"name": "c", "state": {"waiting": waiting}}]})
+    timeline = timeline_of(
+        journey_of(pod), node_name="n\x1b", cause="image_pull", cause_detail=waiting["message"]
+    )
+    assert "Now: image_pull: a\\x1b[31mb c\\x9bd\\x07 [bold]\n" in drawn(timeline)
+    assert "\x1b" not in drawn(timeline)
