@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from kubeio.daemon import ExitCode, on_stop_signal, serve
+from kubeio.limited_site import shrink_tls_buffers
 from kubeio.logs import fields
 from node_agent.shell.assembly import ATTACHMENTS, Access, Parts, assemble, open_access
 from node_agent.shell.attachments import Attach, Work
@@ -40,6 +41,7 @@ async def run_agent(options: AgentOptions) -> ExitCode:
             static_pod_url=options.configz()["agent"]["staticPodURL"] or "none",
         ),
     )
+    shrink_tls_buffers()
     async with AsyncExitStack() as stack:
         access = await open_access(options, stack)
         return await AgentProcess(options, access).run()
