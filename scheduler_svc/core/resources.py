@@ -210,9 +210,10 @@ class _ContainerRequests:
 
 
 class _AmountsOf(Protocol):
-    """Gives a dict of its own: what a container counts; `resizable`: it keeps running."""
+    """Gives a dict of its own."""
 
-    def __call__(self, container: Container, *, resizable: bool) -> NanoAmounts: ...
+    def __call__(self, container: Container, *, resizable: bool) -> NanoAmounts:
+        """Give what a container counts; `resizable`: it keeps running."""
 
 
 def _aggregate(spec: PodSpec, amounts_of: _AmountsOf) -> NanoAmounts:

@@ -59,16 +59,16 @@ from scheduler_svc.core.framework.cluster_changes import (
 from scheduler_svc.core.framework.cluster_events import EVERY_EVENT, ClusterEvent, EventRegistration
 from scheduler_svc.core.framework.interface import FedPlugin
 from scheduler_svc.core.framework.profile import Profile
-from scheduler_svc.core.framework.stopwatch import Measuring, Stopwatch, timed
+from scheduler_svc.core.framework.stopwatch import Measuring, Stopwatch
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.parked import ParkedAttempts
 from scheduler_svc.core.pod_events import PodEvents
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.queue import Gate, QueueStatistics, SchedulingQueue
+from scheduler_svc.core.pre_enqueue import PreEnqueueCheck
+from scheduler_svc.core.queue import QueueStatistics, SchedulingQueue
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle, Witness
-from scheduler_svc.core.status import Code
 
 
 class SchedulerStatistics(msgspec.Struct, frozen=True):
@@ -131,14 +131,14 @@ class Scheduler:
         self.cache = Cache(self.cluster)
         self.queue = SchedulingQueue(
             sort_key=profiles[0].queue_sort.sort_key,
-            pre_enqueue=self._pre_enqueue,
+            pre_enqueue=PreEnqueueCheck(self._profiles, measuring),
             registrations={p.scheduler_name: _registrations(p, extenders) for p in profiles},
             initial_backoff_seconds=initial_backoff_seconds,
             max_backoff_seconds=max_backoff_seconds,
+            measuring=measuring,
         )
         for profile in profiles:
             profile.attach(self.cluster)
-        self._measuring = self.queue.hints.measuring = measuring
         self.pending: dict[str, PodInfo] = {}
         self.nominator = Nominator(self.columns)
         nominations = Nominations(self.nominator, self.queue)
@@ -282,23 +282,6 @@ class Scheduler:
         """Give the monotonic second at which `expire` is due; None while nothing waits."""
         deadlines = (self.queue.next_deadline(), self._bindings.next_deadline())
         return min((d for d in deadlines if d is not None), default=None)
-
-    def _pre_enqueue(self, pod: PodInfo) -> Gate | None:
-        stopwatch = None
-        if self._measuring is not None:
-            stopwatch = self._measuring.begin(pod.scheduler_name)
-        gate = None
-        for plugin in self._profiles[pod.scheduler_name].pre_enqueue:
-            if stopwatch is None:
-                status = plugin.pre_enqueue(pod)
-            else:
-                status = timed(stopwatch, "PreEnqueue", plugin.name, plugin.pre_enqueue, pod)
-            if status.code is not Code.SUCCESS:
-                gate = Gate(plugin.name, status.message)
-                break
-        if stopwatch is not None:
-            stopwatch.finish()
-        return gate
 
     def drain_plugin_evaluations(self) -> Mapping[tuple[str, str, str], int]:
         """Give `ClassCache.drain_plugin_evaluations`, by plugin, extension point and profile."""

@@ -1,7 +1,7 @@
 """Hands each effect of the core to who carries it out, and notes it on the way."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, assert_never
+from typing import Final, Protocol, TypeVar, assert_never
 
 from scheduler_svc.core.effects import (
     AskAboutVictims,
@@ -31,6 +31,10 @@ from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
+
+_NOTED: Final = frozenset(
+    {BindFailed, PreBindFinished, EvictionFinished, ExtendersAnswered, VictimsAnswered}
+)
 
 E_contra = TypeVar("E_contra", contravariant=True)
 
@@ -81,6 +85,12 @@ class Executor:
 
     def handled(self, event: Event, effects: list[Effect]) -> None:
         """Carry out what follows from an event."""
+        if type(event) in _NOTED:
+            self._note(event, effects)
+        if effects:
+            self._carry_out(effects)
+
+    def _note(self, event: Event, effects: list[Effect]) -> None:
         match event:
             case BindFailed():
                 self._journal.bind_failed(event)
@@ -93,8 +103,6 @@ class Executor:
                     self._attempt_metrics.attempted(event.waited_seconds)
             case _:
                 pass
-        if effects:
-            self._carry_out(effects)
 
     def attempted(self, effects: list[Effect], seconds: float) -> None:
         """Carry out what follows from an attempt; no effects: the Pod needed none.

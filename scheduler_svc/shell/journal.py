@@ -17,7 +17,7 @@ from scheduler_svc.core.status import Code
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.explain.memory import DecisionMemory
-from scheduler_svc.shell.plugin_metrics import PluginMetrics
+from scheduler_svc.shell.plugin_metrics import SAMPLE, PluginMetrics
 
 _HINTS_LOG_SECONDS: Final = 10.0
 
@@ -47,6 +47,7 @@ class Journal:
     ) -> None:
         self._metrics = metrics
         self._plugins = plugins or PluginMetrics()
+        self._bound_count = 0
         self._memory = memory
         self._bound_text = BOUND_IN_DRY_RUN if dry_run else BOUND
         # Those on their way to being bound, with the monotonic second of the decision.
@@ -75,7 +76,8 @@ class Journal:
     def bound(self, effect: ReportBound) -> None:
         """Note that a Pod is bound."""
         binding, decided_seconds = self._binding.pop(effect.pod.uid, (None, 0.0))
-        if binding is not None and binding.plugin:
+        self._bound_count += 1
+        if self._bound_count % SAMPLE == 0 and binding is not None and binding.plugin:
             self._plugins.bound(binding, read_monotonic_seconds() - decided_seconds)
         self._metrics.bound(effect)
         if _logger.isEnabledFor(V2):

@@ -45,6 +45,7 @@ class SchedulingLoop:
         self._executor = executor
         self._may_attempt = may_attempt
         self._events = events or EventMetrics()
+        self._heard = scheduler.heard
         self._read_now = read_now
 
     async def run(self) -> None:
@@ -76,9 +77,9 @@ class SchedulingLoop:
             event = self._inbox.take()
             self._executor.handled(event, self._scheduler.handle(event, now))
             after = self._read_now()
-            if self._scheduler.heard:
+            if self._heard:
                 seconds = after.monotonic_seconds - now.monotonic_seconds
-                self._events.handled(self._scheduler.heard, seconds)
+                self._events.handled(self._heard, seconds)
             now = after
         return now
 

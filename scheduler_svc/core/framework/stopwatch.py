@@ -36,8 +36,8 @@ class PointStopwatch(Stopwatch, Protocol):
 class Measuring(Protocol):
     """Measures what is done between attempts."""
 
-    def begin(self, profile: str) -> PointStopwatch | None:
-        """Give a stopwatch for some plugins of a profile; None if they are not to be measured."""
+    def begin(self, profile: str) -> PointStopwatch:
+        """Give a stopwatch for plugins of a profile; asked for now and then only."""
 
     def read(self) -> float:
         """Give seconds on a clock that does not go back."""

@@ -64,10 +64,10 @@ class QueueingHints:
 
     A plugin that is not among the registrations wants every event, one with an
     empty list wants none. The answer to "who registered this" is computed once an event.
-    `measuring`, which may be set, is told how long each hint takes.
+    `measuring` is told how long each hint takes.
     """
 
-    def __init__(self, registrations: Registrations) -> None:
+    def __init__(self, registrations: Registrations, *, measuring: Measuring | None = None) -> None:
         self._registrations = {
             scheduler_name: {
                 plugin: _with_taint_update(events) for plugin, events in plugins.items()
@@ -77,7 +77,7 @@ class QueueingHints:
         self._interests: dict[ClusterEvent, Interest] = {}
         self._results: dict[tuple[str, str, str], int] = {}
         self._errors: deque[HintError] = deque(maxlen=_KEPT_ERRORS)
-        self.measuring: Measuring | None = None
+        self._measuring = measuring
 
     def interest(self, event: ClusterEvent) -> Interest:
         """Give who registered the event. Cost: one look-up, after the first time."""
@@ -150,7 +150,7 @@ class QueueingHints:
         occurrence: Occurrence,
     ) -> bool:
         label = occurrence.event.label
-        result, measuring = "Queue", self.measuring
+        result, measuring = "Queue", self._measuring
         start = 0.0 if measuring is None else measuring.read()
         if hint is not None:
             try:

@@ -38,6 +38,7 @@ from scheduler_svc.core.framework.cluster_events import (
     ClusterEvent,
     Occurrence,
 )
+from scheduler_svc.core.framework.stopwatch import Measuring
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue.active_queue import ActiveQueue, QueueSortKey
 from scheduler_svc.core.queue.backoff_queue import BackoffQueue
@@ -81,6 +82,8 @@ class SchedulingQueue:
         Backoff doubles from the one to the other; a maximum of 0 switches it off.
     max_in_unschedulable_seconds
         After this time a Pod is tried again though no event has called it.
+    measuring
+        Is told how long each hint takes.
 
     Attributes
     ----------
@@ -97,8 +100,9 @@ class SchedulingQueue:
         initial_backoff_seconds: float = 1,
         max_backoff_seconds: float = 10,
         max_in_unschedulable_seconds: float = 300,
+        measuring: Measuring | None = None,
     ) -> None:
-        self.hints = QueueingHints(registrations)
+        self.hints = QueueingHints(registrations, measuring=measuring)
         self._backoff = BackoffQueue(
             sort_key, initial_seconds=initial_backoff_seconds, max_seconds=max_backoff_seconds
         )

@@ -1,7 +1,7 @@
 """The scheduler as a whole: events in, one decision a step, effects out."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import pytest
 
@@ -42,6 +42,7 @@ from scheduler_svc.core.status import Code, Status
 from tests.builders import SCHEDULER, at, make_node_info, make_pod_info
 from tests.scripted_plugins import Filtering, Permitting, PreBinding, named
 from tests.unit.scheduler_svc.core.staging import Points, add, bound_to, decide, stage, step, the
+from tests.unit.scheduler_svc.core.test_pre_enqueue import Measured
 
 
 def test_nothing_to_do() -> None:
@@ -219,6 +220,7 @@ def test_what_happens_has_upstreams_names() -> None:
         NodeDeleted("n1"),
         ObjectUpserted(ObjectKind.STORAGE_CLASS, Namespace(ObjectMeta("x"))),
         ObjectDeleted(ObjectKind.STORAGE_CLASS, "x"),
+        ObjectUpserted(ObjectKind.POD_DISRUPTION_BUDGET, Namespace(ObjectMeta("x"))),
         BindSucceeded("uid-unknown"),
     ):
         scheduler.handle(event, at(0))
@@ -232,35 +234,14 @@ def test_what_happens_has_upstreams_names() -> None:
         ["storage.k8s.io/StorageClassAdd"],
         ["storage.k8s.io/StorageClassDelete"],
         [],
+        [],
     ]
 
 
-class Measured:
-    """Measures every Pod's entry into the queue, by a clock that stands still."""
-
-    def __init__(self) -> None:
-        self.notes: list[tuple[str, ...]] = []
-
-    def begin(self, profile: str) -> Self:
-        self.notes.append((profile,))
-        return self
-
-    def read(self) -> float:
-        return 0.0
-
-    def note(
-        self, extension_point: str, plugin: str, seconds: float, status: str = "Success"
-    ) -> None:
-        self.notes.append((extension_point, plugin, status))
-
-    def note_hint(self, plugin: str, event: str, hint: str, seconds: float) -> None:
-        self.notes.append((plugin, event, hint))
-
-    def finish(self) -> None:
-        self.notes.append(("finished",))
-
-
-def test_pre_enqueue_and_hints_are_timed_if_somebody_wants_to_know() -> None:
+def test_pre_enqueue_and_hints_are_timed_if_somebody_wants_to_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scheduler_svc.core.pre_enqueue.MEASURED_ENTRIES", 1)
     measured = Measured()
     scheduler = stage(measuring=measured)
     add(scheduler, make_pod_info("free"))

@@ -171,7 +171,19 @@ async def test_hints_that_failed_are_told(caplog: pytest.LogCaptureFixture) -> N
     }
 
 
+async def test_one_binding_in_ten_is_timed() -> None:
+    plugins = PluginMetrics()
+    journal = Journal(AttemptMetrics(("berthmaster",)), plugins=plugins)
+    for _ in range(25):
+        journal.decided(bind_pod())
+        journal.bound(report_bound())
+    name = "scheduler_framework_extension_point_duration_seconds_count"
+    labels = {"extension_point": "Bind", "profile": "berthmaster", "status": "Success"}
+    assert Samples(plugins.collect)(name, **labels) == 2
+
+
 async def test_a_bind_plugin_is_timed_to_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scheduler_svc.shell.journal.SAMPLE", 1)
     times = iter([100.0, 100.5, 200.0, 202.0, 300.0, 300.5])
     monkeypatch.setattr("scheduler_svc.shell.journal.read_monotonic_seconds", lambda: next(times))
     plugins = PluginMetrics()

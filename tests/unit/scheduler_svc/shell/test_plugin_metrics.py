@@ -81,14 +81,13 @@ async def test_a_point_has_the_status_of_who_stopped_there(
         assert sample(f"{PLUGIN}_count", **plugin) == 1
 
 
-async def test_what_is_done_between_attempts_is_measured_now_and_then() -> None:
+async def test_what_is_done_between_attempts_is_measured_when_it_is_finished() -> None:
     metrics = PluginMetrics()
     sample = Samples(metrics.collect)
-    for _ in range(2 * SAMPLE):
+    for _ in range(2):
         stopwatch = metrics.begin(PROFILE)
-        if stopwatch is not None:
-            stopwatch.note("PreEnqueue", "SchedulingGates", 0.5)
-            stopwatch.finish()
+        stopwatch.note("PreEnqueue", "SchedulingGates", 0.5)
+        stopwatch.finish()
     labels = {"extension_point": "PreEnqueue", "status": "Success", "profile": PROFILE}
     assert sample(f"{POINT}_count", **labels) == 2
     assert sample(f"{POINT}_sum", **labels) == 1
@@ -105,14 +104,13 @@ async def test_hints_are_timed_by_plugin_event_and_answer() -> None:
     assert sample(f"{name}_sum", **labels) == 0.75
 
 
-async def test_every_binding_is_timed_and_one_in_ten_for_its_plugin() -> None:
+async def test_bindings_are_timed_by_plugin_and_end() -> None:
     metrics = PluginMetrics()
     sample = Samples(metrics.collect)
-    for _ in range(SAMPLE):
-        metrics.bound(bind_pod(), 0.25)
+    metrics.bound(bind_pod(), 0.25)
     metrics.bound(bind_pod(), 0.5, "Error")
     labels = {"extension_point": "Bind", "profile": PROFILE}
-    assert sample(f"{POINT}_count", status="Success", **labels) == SAMPLE
+    assert sample(f"{POINT}_count", status="Success", **labels) == 1
     assert sample(f"{POINT}_sum", status="Error", **labels) == 0.5
     plugin = {"plugin": "DefaultBinder", "extension_point": "Bind", "status": "Success"}
     assert sample(f"{PLUGIN}_count", **plugin) == 1

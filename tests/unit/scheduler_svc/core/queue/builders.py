@@ -73,7 +73,7 @@ def make_queue(
     registrations: Mapping[str, Sequence[EventRegistration]] | None = None,
     *,
     pre_enqueue: Callable[[PodInfo], Gate | None] = scheduling_gates,
-    **parameters: float,
+    **parameters: Any,
 ) -> SchedulingQueue:
     """Build a queue with PrioritySort and one profile, and upstream's durations."""
     return SchedulingQueue(

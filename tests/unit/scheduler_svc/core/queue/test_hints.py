@@ -13,6 +13,7 @@ from scheduler_svc.core.framework.cluster_events import (
     Occurrence,
     QueueingHint,
 )
+from scheduler_svc.core.framework.stopwatch import PointStopwatch
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue.hints import (
     HintError,
@@ -121,7 +122,7 @@ class Measured:
         self.seconds = 0.0
         self.notes: list[tuple[str, str, str, float]] = []
 
-    def begin(self, profile: str) -> None:
+    def begin(self, profile: str) -> PointStopwatch:
         raise AssertionError(profile)
 
     def read(self) -> float:
@@ -133,8 +134,9 @@ class Measured:
 
 
 def test_hints_are_timed_if_somebody_wants_to_know() -> None:
-    hints = make_hints(Queues=node_add(QUEUE), Skips=node_add(SKIP))
-    hints.measuring = measured = Measured()
+    measured = Measured()
+    registrations = {PROFILE: {"Queues": node_add(QUEUE), "Skips": node_add(SKIP)}}
+    hints = QueueingHints(registrations, measuring=measured)
     for plugin in ("Queues", "Skips"):
         hints.strategy(rejected(plugin), Occurrence(NODE_ADD))
     assert measured.notes == [
