@@ -56,6 +56,7 @@ class Evaluation:
     """
 
     __slots__ = (
+        "_asks_versions_always",
         "_base",
         "_constant",
         "_dtype",
@@ -100,6 +101,9 @@ class Evaluation:
             if isinstance(plugin, ScorePlugin)
             and type(plugin).score_version is not ScorePlugin.score_version
         ]
+        self._asks_versions_always = any(
+            plugin.asks_version_always(state) for plugin, state in self._versioned
+        )
         self._versions: list[Hashable] = []
         self._stopwatch: Stopwatch | None = None
         self._spec_position = self._usage_position = -1
@@ -134,7 +138,10 @@ class Evaluation:
             or usage_rows is None
             or len(self.totals) != capacity
             or 4 * (len(spec_rows) + len(usage_rows)) > capacity
-            or (len(spec_rows) and self._versions != self._current_versions(columns))
+            or (
+                (len(spec_rows) or self._asks_versions_always)
+                and self._versions != self._current_versions(columns)
+            )
         ):
             self._evaluate(columns)
         elif len(spec_rows):

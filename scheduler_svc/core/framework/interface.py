@@ -199,9 +199,17 @@ class ScorePlugin(Plugin, ABC):
         """Give int64 `(K,)`, 0 to 100."""
 
     def score_version(self, state: State, columns: NodeColumns) -> Hashable:
-        """Give a value that changes when scores change for reasons outside of a Node's scope."""
+        """Give a value that changes when scores change for reasons outside of a Node's scope.
+
+        Asked when a Node's specification has changed, or at each use of the class.
+        """
         del state, columns
         return None
+
+    def asks_version_always(self, state: State) -> bool:
+        """Whether `score_version` may change while no Node does; asked once of a class."""
+        del state
+        return False
 
 
 class NormalizedScorePlugin(ScorePlugin, ABC):

@@ -1,14 +1,15 @@
 """Scores by how full a Node would be: the strategies of NodeResourcesFit.
 
 A resource that a Node does not offer is left out of its score, and so is a scalar
-resource that the Pod does not request. All divisions are Go's, on integers.
+resource that the Pod does not request. Where a DeviceClass stands for a resource that the
+Node does not offer, its devices count. All divisions are Go's, on integers.
 
 Source: pkg/scheduler/framework/plugins/noderesources (resource_allocation.go,
 least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go), v1.36.3.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 import msgspec
@@ -24,6 +25,9 @@ from scheduler_svc.core.columns import (
     NodeColumns,
     NodeView,
 )
+from scheduler_svc.core.devices.extended_resources import may_be_devices
+from scheduler_svc.core.devices.inventory import DeviceInventory
+from scheduler_svc.core.devices.resource_totals import ResourceTotals
 from scheduler_svc.core.framework.amounts import RowSelection, percent
 from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, Requests, is_scalar
 
@@ -46,7 +50,8 @@ class ScoredResources(msgspec.Struct, frozen=True):
 
     `rows` cuts them out of the columns, `numbers` lists the same rows; `amounts` is what the
     Pod takes, int64 `(A, 1)`, `float_amounts` the same as float64. `halving_count` is the
-    logarithm of `weight_sum` to base 2 where that is a whole number, else None.
+    logarithm of `weight_sum` to base 2 where that is a whole number, else None. `devices` are
+    those that stand for a resource, by its position.
     """
 
     rows: RowSelection
@@ -56,6 +61,7 @@ class ScoredResources(msgspec.Struct, frozen=True):
     weights: tuple[int, ...]
     weight_sum: int
     halving_count: int | None
+    devices: tuple[tuple[int, ResourceTotals], ...] = ()
 
     @classmethod
     def of(
@@ -65,8 +71,12 @@ class ScoredResources(msgspec.Struct, frozen=True):
         columns: NodeColumns,
         *,
         with_defaults: bool,
+        inventory: DeviceInventory | None = None,
     ) -> "ScoredResources":
-        """Choose rows and amounts; `with_defaults` counts what is not requested (CPU, memory)."""
+        """Choose rows and amounts; `with_defaults` counts what is not requested (CPU, memory).
+
+        `inventory` has the classes that stand for resources, None for none.
+        """
         amounts = {
             CPU: requests.nonzero_milli_cpu if with_defaults else requests.milli_cpu,
             MEMORY: requests.nonzero_memory_bytes if with_defaults else requests.memory_bytes,
@@ -77,29 +87,54 @@ class ScoredResources(msgspec.Struct, frozen=True):
             CPU: SCORED_CPU if with_defaults else CPU_ROW,
             MEMORY: SCORED_MEMORY if with_defaults else MEMORY_ROW,
         }
-        chosen = [
-            (rows.get(name, columns.resource_row(name)), amounts.get(name, 0), weight)
-            for name, weight in weights
-            if amounts.get(name, 0) or not is_scalar(name)
-        ]
-        numbers = [row for row, _, _ in chosen]
-        column = np.array([[amount] for _, amount, _ in chosen], dtype=np.int64).reshape(-1, 1)
-        weight_sum = sum(weight for _, _, weight in chosen) or 1
+        chosen = [pair for pair in weights if amounts.get(pair[0], 0) or not is_scalar(pair[0])]
+        numbers = [rows.get(name, columns.resource_row(name)) for name, _ in chosen]
+        column = np.array([[amounts.get(name, 0)] for name, _ in chosen], dtype=np.int64)
+        column = column.reshape(-1, 1)
+        weight_sum = sum(weight for _, weight in chosen) or 1
         is_power_of_two = weight_sum & (weight_sum - 1) == 0
         return cls(
             rows=selection(numbers),
             numbers=tuple(numbers),
             amounts=column,
             float_amounts=column.astype(np.float64),
-            weights=tuple(weight for _, _, weight in chosen),
+            weights=tuple(weight for _, weight in chosen),
             weight_sum=weight_sum,
             halving_count=weight_sum.bit_length() - 1 if is_power_of_two else None,
+            devices=() if inventory is None else _devices(chosen, inventory),
         )
 
     @property
     def requests_nothing(self) -> bool:
         """Whether the Pod asks for none of the resources."""
         return not self.amounts.any()
+
+    def device_version(self, columns: NodeColumns) -> Hashable:
+        """Give a value that changes with the devices on Nodes; None where they play no part."""
+        return tuple(totals.version(columns) for _, totals in self.devices) or None
+
+    def amounts_on(self, nodes: NodeView) -> tuple[Int64Array, Int64Array]:
+        """Give what Nodes have, and what of it is used; int64 `(A, K)` each."""
+        allocatable = nodes.allocatable[self.rows]
+        used = allocatable - nodes.free[self.rows]
+        if self.devices:
+            allocatable = allocatable.copy()
+        for position, totals in self.devices:
+            capacity, taken = totals.at(nodes)
+            counts = (allocatable[position] == 0) & (capacity > 0)
+            allocatable[position] = np.where(counts, capacity, allocatable[position])
+            used[position] = np.where(counts, taken, used[position])
+        return allocatable, used
+
+
+def _devices(
+    chosen: Sequence[tuple[str, int]], inventory: DeviceInventory
+) -> tuple[tuple[int, ResourceTotals], ...]:
+    return tuple(
+        (position, ResourceTotals.of(inventory, name))
+        for position, (name, _) in enumerate(chosen)
+        if may_be_devices(name) and inventory.class_of_resource(name) is not None
+    )
 
 
 class ScoringStrategy(ABC):
@@ -118,7 +153,7 @@ class LeastAllocated(ScoringStrategy):
 
     def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
         """Give the weighted mean over the resources; a resource that is exceeded counts 0."""
-        if nodes.columns.is_exact_in_float:
+        if nodes.columns.is_exact_in_float and not state.devices:
             # As `percent`, on floats throughout: each change of type costs as much as a division.
             hundredfold = nodes.room[state.rows] - state.float_amounts
             hundredfold *= 100.0
@@ -127,9 +162,10 @@ class LeastAllocated(ScoringStrategy):
             # Exceeded resources are below 0, truncated towards it.
             np.maximum(scores, 0, out=scores)
             return _weighted_mean(state, scores, nodes)
-        left = nodes.free[state.rows] - state.amounts
+        allocatable, used = state.amounts_on(nodes)
+        left = allocatable - used - state.amounts
         np.maximum(left, 0, out=left)
-        return _weighted_mean(state, percent(left, nodes, state.rows), nodes)
+        return _weighted_mean(state, _percent(state, left, allocatable, nodes), nodes, allocatable)
 
 
 class MostAllocated(ScoringStrategy):
@@ -137,10 +173,11 @@ class MostAllocated(ScoringStrategy):
 
     def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
         """Give the weighted mean over the resources; a resource that is exceeded counts 100."""
-        allocatable = nodes.allocatable[state.rows]
-        requested = allocatable - nodes.free[state.rows] + state.amounts
+        allocatable, requested = state.amounts_on(nodes)
+        requested += state.amounts
         np.minimum(requested, allocatable, out=requested)
-        return _weighted_mean(state, percent(requested, nodes, state.rows), nodes)
+        scores = _percent(state, requested, allocatable, nodes)
+        return _weighted_mean(state, scores, nodes, allocatable)
 
 
 class ShapePoint(msgspec.Struct, frozen=True):
@@ -162,10 +199,11 @@ class RequestedToCapacityRatio(ScoringStrategy):
 
     def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
         """Give the weighted mean over the resources that score above 0, rounded half up."""
-        allocatable = nodes.allocatable[state.rows]
-        requested = allocatable - nodes.free[state.rows] + state.amounts
+        allocatable, requested = state.amounts_on(nodes)
+        requested += state.amounts
         np.minimum(requested, allocatable, out=requested)
-        scores = self._scores[percent(requested, nodes, state.rows)] * (allocatable > 0)
+        utilizations = _percent(state, requested, allocatable, nodes)
+        scores = self._scores[utilizations] * (allocatable > 0)
         weights = np.maximum(_weighted_sum(state, (scores > 0).astype(np.int64)), 1)
         rounded: Int64Array = (2 * _weighted_sum(state, scores) + weights) // (2 * weights)
         return rounded
@@ -191,9 +229,24 @@ def broken_line(shape: Sequence[ShapePoint], utilization: int) -> int:
     return previous.score * scale
 
 
-def _weighted_mean(state: ScoredResources, scores: Int64Array, nodes: NodeView) -> Int64Array:
+def _percent(
+    state: ScoredResources, parts: Int64Array, allocatable: Int64Array, nodes: NodeView
+) -> Int64Array:
+    if not state.devices:
+        return percent(parts, nodes, state.rows)
+    quotients: Int64Array = parts * 100 // np.maximum(allocatable, 1)
+    return quotients
+
+
+def _weighted_mean(
+    state: ScoredResources,
+    scores: Int64Array,
+    nodes: NodeView,
+    allocatable: Int64Array | None = None,
+) -> Int64Array:
+    """Give the mean over what is offered; `allocatable` is what Nodes have, devices included."""
     mean: Int64Array
-    if nodes.columns.is_offered_everywhere(state.numbers):
+    if not state.devices and nodes.columns.is_offered_everywhere(state.numbers):
         mean = _weighted_sum(state, scores)
         if state.halving_count is None:
             mean //= state.weight_sum
@@ -201,7 +254,8 @@ def _weighted_mean(state: ScoredResources, scores: Int64Array, nodes: NodeView) 
             mean >>= state.halving_count
     else:
         # A resource that is not offered scores 0 already; its weight must not count either.
-        offered = (nodes.allocatable[state.rows] > 0).astype(np.int64)
+        known = nodes.allocatable[state.rows] if allocatable is None else allocatable
+        offered = (known > 0).astype(np.int64)
         mean = _weighted_sum(state, scores) // np.maximum(_weighted_sum(state, offered), 1)
     return mean
 

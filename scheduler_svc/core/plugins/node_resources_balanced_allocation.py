@@ -7,12 +7,14 @@ upstream's order of operations.
 Source: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go, v1.36.3.
 """
 
+from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.columns import Float64Array, Int64Array, NodeView
+from scheduler_svc.core.columns import Float64Array, Int64Array, NodeColumns, NodeView
+from scheduler_svc.core.devices.extended_resources import may_be_devices
 from scheduler_svc.core.framework.interface import (
     MAX_NODE_SCORE,
     PreScorePlugin,
@@ -46,11 +48,24 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
 
     def __init__(self, resources: ResourceWeights = DEFAULT_WEIGHTS) -> None:
         self._resources = resources
+        self._may_be_devices = tuple(name for name, _ in resources if may_be_devices(name))
+
+    def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
+        """Give the resources that device classes stand for."""
+        if not self._may_be_devices or not pod.shape.requests.scalars:
+            return None
+        return tuple(
+            name for name in self._may_be_devices if cluster.devices.class_of_resource(name)
+        )
 
     def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, ScoredResources]:
         """Collect the amounts; Skip for a Pod that requests none of the resources."""
         state = ScoredResources.of(
-            self._resources, pod.shape.requests, cluster.columns, with_defaults=False
+            self._resources,
+            pod.shape.requests,
+            cluster.columns,
+            with_defaults=False,
+            inventory=cluster.devices,
         )
         return (SKIP if state.requests_nothing else SUCCESS), state
 
@@ -58,20 +73,29 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         """Give 0 to 100; 75 where the Pod changes nothing."""
         divisors = nodes.divisors[state.rows]
         fractions = np.empty((2, *divisors.shape))
-        everywhere = nodes.columns.is_offered_everywhere(state.numbers)
+        everywhere = not state.devices and nodes.columns.is_offered_everywhere(state.numbers)
         if everywhere and nodes.columns.is_exact_in_float:
             np.subtract(divisors, nodes.room[state.rows], out=fractions[0])
             np.add(fractions[0], state.float_amounts, out=fractions[1])
             offered = None
         else:
-            allocatable = nodes.allocatable[state.rows]
-            used = allocatable - nodes.free[state.rows]
+            allocatable, used = state.amounts_on(nodes)
             fractions[0], fractions[1] = used, used + state.amounts
+            if state.devices:
+                divisors = np.maximum(allocatable, 1).astype(np.float64)
             offered = None if everywhere else allocatable > 0
         fractions /= divisors
         without, with_pod = _balance(fractions, offered)
         scores: Int64Array = _SCORES[with_pod - without]
         return scores
+
+    def score_version(self, state: ScoredResources, columns: NodeColumns) -> Hashable:
+        """Change with the devices that stand for a resource."""
+        return state.device_version(columns)
+
+    def asks_version_always(self, state: ScoredResources) -> bool:
+        """Devices are taken on no Node in particular."""
+        return bool(state.devices)
 
 
 def _balance(fractions: Float64Array, offered: BoolArray | None) -> Int64Array:

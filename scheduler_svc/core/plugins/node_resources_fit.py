@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.columns import Float64Array, Int64Array, NodeView
+from scheduler_svc.core.columns import Float64Array, Int64Array, NodeColumns, NodeView
 from scheduler_svc.core.device_objects import DeviceClass
 from scheduler_svc.core.devices.extended_resources import CLASS_PREFIX
 from scheduler_svc.core.framework.cluster_events import (
@@ -160,13 +160,25 @@ class NodeResourcesFit(
         """Collect the amounts the strategy scores by; Pod-level requests do not count here."""
         requests = pod.shape.container_requests
         resources = ScoredResources.of(
-            self._strategy.weights, requests, cluster.columns, with_defaults=True
+            self._strategy.weights,
+            requests,
+            cluster.columns,
+            with_defaults=True,
+            inventory=cluster.devices,
         )
         return SUCCESS, resources
 
     def score(self, state: ScoredResources, nodes: NodeView) -> Int64Array:
         """Give the strategy's score, 0 to 100."""
         return self._strategy.score(state, nodes)
+
+    def score_version(self, state: ScoredResources, columns: NodeColumns) -> Hashable:
+        """Change with the devices that stand for a resource."""
+        return state.device_version(columns)
+
+    def asks_version_always(self, state: ScoredResources) -> bool:
+        """Devices are taken on no Node in particular."""
+        return bool(state.devices)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when room is made that the Pod needs."""

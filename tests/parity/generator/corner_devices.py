@@ -15,14 +15,24 @@ from tests.parity.generator.manifests import (
 _RESOURCE: Final = "resource.k8s.io/v1"
 _EXTENDED: Final = "example.com/accelerator"
 _DRIVER: Final = "corner.example"
+_CLASS_EXPRESSIONS: Final = (
+    f'device.attributes["{_DRIVER}"].numa == 0',
+    f'"numa" in device.attributes["{_DRIVER}"]',
+    "!device.allowMultipleAllocations",
+    "device.allowMultipleAllocations",
+    f'device.capacity["{_DRIVER}"].memory.compareTo(quantity("50Gi")) < 0',
+)
 
 
 def corner_devices(
     r: Random, pods: Sequence[Manifest], nodes: Sequence[Manifest]
 ) -> list[Manifest]:
     """Give pending Pods odd claims; gives the objects that belong to them."""
-    selector = {"cel": {"expression": f'device.driver == "{_DRIVER}"'}}
-    spec = {"selectors": [selector], "extendedResourceName": _EXTENDED}
+    selectors = [{"cel": {"expression": f'device.driver == "{_DRIVER}"'}}]
+    if chance(r, 0.3):
+        # Some devices have no such attributes: there the answer is an error.
+        selectors.append({"cel": {"expression": r.choice(_CLASS_EXPRESSIONS)}})
+    spec = {"selectors": selectors, "extendedResourceName": _EXTENDED}
     made = [manifest(_RESOURCE, "DeviceClass", "corner", spec=spec)]
     for node in nodes:
         if chance(r, 0.7):
