@@ -73,6 +73,8 @@ class KubeClient:
         Where and as whom; shared with other clients.
     user_agent
         ``berthmaster/<version> (linux/amd64)``.
+    max_body_bytes
+        What an answer that is no watch may have; more raises `MalformedResponseError`.
     headers
         Sent with every request, beside our own.
     observe_call
@@ -86,11 +88,13 @@ class KubeClient:
         user_agent: str,
         headers: Mapping[str, str] | None = None,
         observe_call: CallObserver = ignore_call,
+        max_body_bytes: int | None = None,
     ) -> None:
         self.credentials = credentials
         self.user_agent = user_agent
         self._headers = headers or {}
         self._observe_call = observe_call
+        self._max_body_bytes = max_body_bytes
         self._sessions: dict[Lane, aiohttp.ClientSession] = {}
 
     async def __aenter__(self) -> Self:
@@ -147,7 +151,7 @@ class KubeClient:
                     method, path, body=body, params=params, content_type=content_type, lane=lane
                 )
                 async with answer:
-                    content = await _read_all(answer, f"{method} {path}")
+                    content = await _read_all(answer, f"{method} {path}", self._max_body_bytes)
             code = str(answer.status)
         except TimeoutError as error:
             raise RequestTimeoutError(
@@ -362,9 +366,17 @@ def decode_body(response: Response, kind: type[T], *, request: str) -> T:
         ) from error
 
 
-async def _read_all(answer: aiohttp.ClientResponse, request: str) -> bytes:
+async def _read_all(answer: aiohttp.ClientResponse, request: str, limit: int | None) -> bytes:
     try:
-        return await answer.read()
+        if limit is None:
+            return await answer.read()
+        body = bytearray()
+        async for chunk in answer.content.iter_any():
+            body += chunk
+            if len(body) > limit:
+                _abort(answer)
+                raise MalformedResponseError(f"{request}: an answer of more than {limit} bytes")
+        return bytes(body)
     except (aiohttp.ClientError, OSError) as error:
         raise translate(error, request) from error
 

@@ -1,9 +1,14 @@
 """Attaches journeys and comparisons to the agent's process."""
 
+from typing import Final
+
 from kubeio.client import KubeClient
 from node_agent.shell.attachments import Attachment, Surroundings
 from node_agent.shell.kubelet.login import for_kubelet
 from node_agent.shell.kubelet.observation import Observation
+
+MAX_ANSWER_BYTES: Final = 2**26
+"""Of a kubelet: 1,000 Pods are 10 MB, its metrics 2."""
 
 
 def attach_observation(surroundings: Surroundings) -> Attachment:
@@ -21,7 +26,9 @@ def attach_observation(surroundings: Surroundings) -> Attachment:
         credentials = surroundings.client.credentials.derive(
             lambda login: for_kubelet(login, access)
         )
-        kubelet = KubeClient(credentials, user_agent=options.user_agent)
+        kubelet = KubeClient(
+            credentials, user_agent=options.user_agent, max_body_bytes=MAX_ANSWER_BYTES
+        )
     observation = Observation(
         options.observation,
         node_name=options.node_name,

@@ -31,8 +31,12 @@ async def serving(handler: Handler, *, context: ssl.SSLContext | None = None) ->
 
 
 @asynccontextmanager
-async def client_of(handler: Handler, prefix: str = "") -> AsyncIterator[KubeClient]:
+async def client_of(
+    handler: Handler, prefix: str = "", max_body_bytes: int | None = None
+) -> AsyncIterator[KubeClient]:
     async with serving(handler) as url:
         login = Login(server_url=url + prefix, authorization="Bearer t")
-        async with KubeClient(Credentials(login, unchanged), user_agent="ua/1") as client:
+        credentials = Credentials(login, unchanged)
+        client = KubeClient(credentials, user_agent="ua/1", max_body_bytes=max_body_bytes)
+        async with client:
             yield client

@@ -111,6 +111,25 @@ async def test_json_is_decoded_and_sent() -> None:
             await client.get_json("/x", Thing)
 
 
+async def test_of_an_answer_without_an_end_no_more_than_the_limit_is_read() -> None:
+    sent_bytes = 0
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        nonlocal sent_bytes
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(2**10 if request.path == "/endless" else 1):
+            await response.write(2**20 * b" ")
+            sent_bytes += 2**20
+        return response
+
+    async with client_of(handler, max_body_bytes=2**20) as client:
+        assert len((await client.call("GET", "/x")).body) == 2**20
+        with pytest.raises(MalformedResponseError, match="an answer of more than 1048576 bytes"):
+            await client.call("GET", "/endless")
+    assert sent_bytes < 64 * 2**20
+
+
 async def test_no_answer_in_time() -> None:
     release = asyncio.Event()
 
