@@ -41,6 +41,7 @@ class DivergenceEvents:
     def __init__(self, client: KubeClient, node_name: str) -> None:
         self._client = client
         self._node_name = node_name
+        self._last_named_nanoseconds = 0
         self.counts = {"written": 0, "failed": 0}
 
     async def write(self, divergence: Divergence, now: Now) -> None:
@@ -48,7 +49,10 @@ class DivergenceEvents:
         finding = divergence.finding
         if not finding.name:
             return  # the runtime gives no name, and an Event needs a Pod to stand beside
-        body = event_body(divergence, self._node_name, now)
+        # Two about one Pod at one moment would have one name.
+        named = max(now.wall_nanoseconds, self._last_named_nanoseconds + 1)
+        self._last_named_nanoseconds = named
+        body = event_body(divergence, self._node_name, now, named_nanoseconds=named)
         path = EVENTS.in_namespace(finding.namespace).collection
         try:
             await self._client.send_json("POST", path, body, dict, timeout_seconds=TIMEOUT_SECONDS)
@@ -61,8 +65,10 @@ class DivergenceEvents:
             self.counts["written"] += 1
 
 
-def event_body(divergence: Divergence, node_name: str, now: Now) -> dict[str, Any]:
-    """Give an ``events.k8s.io/v1`` Event."""
+def event_body(
+    divergence: Divergence, node_name: str, now: Now, *, named_nanoseconds: int
+) -> dict[str, Any]:
+    """Give an ``events.k8s.io/v1`` Event; its name ends with `named_nanoseconds`."""
     finding = divergence.finding
     start = finding.name[: _NAME_LIMIT_CHARACTERS - _SUFFIX_CHARACTERS].rstrip("-.")
     age_seconds = round(now.monotonic_seconds - divergence.since_seconds)
@@ -71,7 +77,7 @@ def event_body(divergence: Divergence, node_name: str, now: Now) -> dict[str, An
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{start}.{now.wall_nanoseconds:016x}",
+            "name": f"{start}.{named_nanoseconds:016x}",
             "namespace": finding.namespace,
         },
         "eventTime": time.replace("+00:00", "Z"),

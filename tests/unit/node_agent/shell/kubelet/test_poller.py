@@ -350,6 +350,22 @@ async def test_a_write_that_fails_is_counted() -> None:
         assert made.shown("berthmaster_divergence_events_total", result="failed") == 1
 
 
+async def test_two_differences_of_one_pod_are_two_events() -> None:
+    async with bench(write_events=True, write_events_after_seconds=1.0) as made:
+        annotations = {"kubernetes.io/config.source": "api"}
+        deleted: dict[str, Any] = {
+            "deletionTimestamp": stages.stamp(1),
+            "deletionGracePeriodSeconds": 30,
+        }
+        made.stub.pods = [shown(labels={"x": "1"}, annotations=annotations, **deleted)]
+        made.add(make_pod(), 2)
+        for second in (10, 20, 30):
+            await made.tick(second)
+        reasons = {event["reason"] for event in made.api.written}
+        assert reasons == {"SpecDiffers", "DeletionDiffers"}
+        assert len({event["metadata"]["name"] for event in made.api.written}) == 2
+
+
 async def test_what_only_the_runtime_has_gets_no_event() -> None:
     async with bench(write_events=True) as made:
         made.stub.running = ["stranger"]
