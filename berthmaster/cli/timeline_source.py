@@ -11,7 +11,13 @@ import msgspec
 from berthmaster import __version__
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
-from kubeio.errors import KubeError, MalformedResponseError, NotFoundError
+from kubeio.errors import (
+    ForbiddenError,
+    KubeError,
+    MalformedResponseError,
+    NotFoundError,
+    UnauthorizedError,
+)
 from kubeio.login import KubeConfigError, Login
 from kubeio.resources import ResourcePath
 from node_agent.core.divergence.causes import KubeletEvidence, diagnose
@@ -27,6 +33,7 @@ NODES: Final = ResourcePath("", "v1", "nodes")
 AGENT_LABELS: Final = "app.kubernetes.io/name=berthmaster,app.kubernetes.io/component=agent"
 AGENT_PORT: Final = 10260
 TIMEOUT_SECONDS: Final = 10.0
+MAX_TIMELINE_BYTES: Final = 2**22
 NOT_SCHEDULED: Final = "not_scheduled"
 
 
@@ -220,13 +227,26 @@ async def _ask_agent(request: TimelineRequest, url: str) -> Timeline:
         return login
 
     credentials = Credentials(login, unchanged)
-    async with KubeClient(credentials, user_agent=f"berthmaster/{__version__}") as client:
+    client = KubeClient(
+        credentials, user_agent=f"berthmaster/{__version__}", max_body_bytes=MAX_TIMELINE_BYTES
+    )
+    async with client:
         try:
             return await client.get_json(
                 request.agent_path, Timeline, timeout_seconds=TIMEOUT_SECONDS
             )
         except KubeError as error:
-            raise TimelineError(str(error)) from error
+            raise TimelineError(f"{error}{_next_step(error)}") from error
+
+
+def _next_step(error: KubeError) -> str:
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return "; name what signed it with --agent-ca-file, or take any with --agent-insecure"
+    if isinstance(error, UnauthorizedError):
+        return "; show a token with --agent-token-file"
+    if isinstance(error, ForbiddenError):
+        return "; the token's account needs get on /pods/*, a nonResourceURL"
+    return ""
 
 
 class _Name(msgspec.Struct):

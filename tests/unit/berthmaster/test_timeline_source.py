@@ -1,5 +1,6 @@
 """Who is asked for a timeline, in which order, and what is said when nobody answers."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +19,7 @@ from berthmaster.cli.timeline_source import (
     Told,
     read_timeline,
 )
+from kubeio.certificates import ServingCertificate
 from kubeio.login import KubeConfigError
 from node_agent.core.journey.journey import Journey, identify
 from node_agent.core.journey.timeline import Timeline, timeline_of
@@ -240,6 +242,28 @@ async def test_an_agent_asked_directly(tmp_path: Path) -> None:
 async def test_an_agent_that_does_not_know_the_pod(tmp_path: Path) -> None:
     with pytest.raises(TimelineError, match="404"):
         await told_by(StubApi(), tmp_path, direct=True)
+
+
+@pytest.mark.parametrize(
+    ("status", "next_step"), [(401, "--agent-token-file"), (403, "get on /pods/")]
+)
+async def test_an_agent_that_refuses_says_what_to_do(
+    status: int, next_step: str, tmp_path: Path
+) -> None:
+    api = StubApi({"/pods/shop/web/timeline": status})
+    with pytest.raises(TimelineError, match=next_step):
+        await told_by(api, tmp_path, direct=True)
+
+
+async def test_an_agent_whose_certificate_is_not_known_says_what_to_do() -> None:
+    context = ServingCertificate(None, None, names=("127.0.0.1",)).context
+    server = await asyncio.start_server(
+        lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context
+    )
+    async with server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        with pytest.raises(TimelineError, match=r"--agent-ca-file, .*--agent-insecure"):
+            await read_timeline(TimelineRequest(namespace="shop", name="web", agent_url=url))
 
 
 async def test_a_token_file_that_cannot_be_read(tmp_path: Path) -> None:
