@@ -43,6 +43,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     ----------
     pod
         namespace/name.
+    pre_enqueue_plugin, pre_enqueue_message
+        What keeps the Pod out of the queue; the rest is what follows once it no longer does.
     pre_filter_code, pre_filter_message, pre_filter_plugin
         Where the Pod was turned away before any Node was looked at.
     pre_filter_nodes
@@ -58,6 +60,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """
 
     pod: str
+    pre_enqueue_plugin: str = ""
+    pre_enqueue_message: str = ""
     pre_filter_code: str = ""
     pre_filter_message: str = ""
     pre_filter_plugin: str = ""
@@ -67,6 +71,13 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     fit_error: str = ""
     post_filter: PostFilterAnswer | None = None
     error: str = ""
+
+
+def with_gate(answer: Answer, gate: Status | None) -> Answer:
+    """Add what keeps the Pod out of the queue, if anything does."""
+    if gate is None:
+        return answer
+    return replace(answer, pre_enqueue_plugin=gate.plugin, pre_enqueue_message=gate.message)
 
 
 def node_answer(status: Status) -> NodeAnswer:

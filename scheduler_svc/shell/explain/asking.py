@@ -13,7 +13,7 @@ from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.verdict import ExplainedAttempt, explain_attempt
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.status import Status
+from scheduler_svc.core.status import Code, Status
 from scheduler_svc.shell.explain.answer import (
     Answer,
     NodeAnswer,
@@ -33,6 +33,20 @@ class Profiles:
     def of(self, pod: PodInfo) -> Profile | None:
         """Give the Pod's profile; None if there is none of that name."""
         return self._for_all or self._by_name.get(pod.scheduler_name)
+
+    def attach(self, cluster: Cluster) -> None:
+        """Tell the plugins that hold Pods back which cluster they speak of."""
+        for profile in self._by_name.values():
+            profile.attach(cluster)
+
+    def gate_of(self, pod: PodInfo) -> Status | None:
+        """Ask PreEnqueue: give the first refusal with its plugin, None if the Pod may be tried."""
+        profile = self.of(pod)
+        for plugin in profile.pre_enqueue if profile is not None else ():
+            status = plugin.pre_enqueue(pod)
+            if status.code is not Code.SUCCESS:
+                return Status(status.code, status.reasons, plugin.name)
+        return None
 
 
 class ClusterState(Protocol):

@@ -26,8 +26,9 @@ from kubeio.serving import HttpsServer
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.core.status import Status
 from scheduler_svc.shell.clock import read_now
-from scheduler_svc.shell.explain.answer import Answer
+from scheduler_svc.shell.explain.answer import Answer, with_gate
 from scheduler_svc.shell.explain.asking import Asked, Profiles, ask, put_into_words
 from scheduler_svc.shell.explain.kinds import POD, decode_manifest
 from scheduler_svc.shell.explain.memory import Decision, DecisionMemory
@@ -150,13 +151,16 @@ class ExplainEndpoint:
         preempt = request.query.get("preempt") == "true"
         async with self._turn:
             asked = ask(self._profiles, pod, self._scheduler, read_now(), preempt=preempt)
+            gate = self._profiles.gate_of(pod)
             # The core goes on while the answer is put into words: a row may get another Node.
             names = list(self._scheduler.columns.names)
-            return await asyncio.to_thread(_tell, asked, names, decisions)
+            return await asyncio.to_thread(_tell, asked, names, gate, decisions)
 
 
-def _tell(asked: Asked, names: list[str], decisions: tuple[Decision, ...] | None) -> bytes:
-    answer = put_into_words(asked, names)
+def _tell(
+    asked: Asked, names: list[str], gate: Status | None, decisions: tuple[Decision, ...] | None
+) -> bytes:
+    answer = with_gate(put_into_words(asked, names), gate)
     return _encode(answer if decisions is None else Explanation(answer, decisions=decisions))
 
 

@@ -250,7 +250,7 @@ async def _leader(client: KubeClient, question: Question) -> _Pod:
         count = "no Pod" if not pods.items else "more than one Pod"
         raise SchedulerNotFoundError(
             f"the leader is {record.holder_identity}, and {count} of that name runs here: say "
-            "where it serves, with --server https://HOST:PORT"
+            "where it serves, with --server https://HOST:PORT, or add --from-cluster to decide here"
         )
     return pods.items[0]
 

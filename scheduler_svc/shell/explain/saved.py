@@ -7,7 +7,7 @@ from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.explain.admission import admit
-from scheduler_svc.shell.explain.answer import Answer
+from scheduler_svc.shell.explain.answer import Answer, with_gate
 from scheduler_svc.shell.explain.asking import Profiles, explain
 from scheduler_svc.shell.explain.documents import read_documents
 from scheduler_svc.shell.explain.kinds import POD, Manifest, PriorityClass, decode_manifest
@@ -64,8 +64,10 @@ def explain_all(
     """Explain Pods, each by itself."""
     now = read_now()
     snapshot.cluster.wall_seconds = now.wall_seconds
+    profiles.attach(snapshot.cluster)
     for pod in pods:
-        yield explain(profiles, pod, snapshot, now, preempt=question.preempt)
+        answer = explain(profiles, pod, snapshot, now, preempt=question.preempt)
+        yield with_gate(answer, profiles.gate_of(pod))
 
 
 def named_pod(question: Question, snapshot: Snapshot) -> PodInfo:

@@ -65,6 +65,8 @@ def _verdict(answer: Answer) -> Text:
 
 
 def _details(answer: Answer) -> Iterator[RenderableType]:
+    if answer.pre_enqueue_plugin:
+        yield _line(f"Not tried: {answer.pre_enqueue_plugin}: {answer.pre_enqueue_message}")
     if answer.pre_filter_nodes:
         yield _line(f"Only these were looked at: {_names(answer.pre_filter_nodes)}")
     if answer.pre_filter_plugin:

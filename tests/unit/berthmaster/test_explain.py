@@ -98,6 +98,26 @@ def test_one_pod(snapshot: str) -> None:
     assert "there is no Pod team-a/web; is it in another namespace (-n)?" in result.stderr
 
 
+def test_a_gated_pod_is_told_to_wait_for_its_gates(snapshot: str, tmp_path: Path) -> None:
+    path = tmp_path / "gated.yaml"
+    path.write_text(yaml.safe_dump(pod("gated", "2", schedulingGates=[{"name": "a/quota"}])))
+    arguments = ("pod", "gated", "--snapshot", snapshot, "--snapshot", str(path))
+    answer = answers(explain(*arguments, "-o", "json"))["default/gated"]
+    assert (answer["preEnqueuePlugin"], answer["best"]) == ("SchedulingGates", ["large"])
+    told = "Not tried: SchedulingGates: waiting for scheduling gates: [a/quota]"
+    assert told in explain(*arguments).stdout
+
+
+def test_a_pod_whose_claim_is_missing_is_held_back(snapshot: str, tmp_path: Path) -> None:
+    path = tmp_path / "claiming.yaml"
+    claims = [{"name": "gpu", "resourceClaimName": "gpu-1"}]
+    path.write_text(yaml.safe_dump(pod("claiming", "2", resourceClaims=claims)))
+    result = explain("pod", "claiming", "--snapshot", snapshot, "--snapshot", str(path))
+    # dynamicresources.go, v1.36.3: PreEnqueue looks the claims up; the text is assume_cache.go's.
+    told = 'Not tried: DynamicResources: could not find ResourceClaim "default/gpu-1"'
+    assert told in result.stdout
+
+
 def test_standard_input_and_several_files(snapshot: str, tmp_path: Path) -> None:
     more = tmp_path / "more.json"
     more.write_text(json.dumps(pod("more", "1")))

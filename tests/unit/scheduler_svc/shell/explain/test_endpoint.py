@@ -166,6 +166,16 @@ async def test_another_profiles_pod_is_judged_by_its_own_or_not_at_all() -> None
         assert json.loads(text)["error"] == "no profile for scheduler name nobody"
 
 
+async def test_what_keeps_a_pod_out_of_the_queue_is_told() -> None:
+    async with serving() as rig:
+        body = manifest(spec={"schedulingGates": [{"name": "a/quota"}], "containers": []})
+        _, text = await rig.call("POST", "/explain/pods", body)
+        answer = json.loads(text)
+        assert answer["preEnqueuePlugin"] == "SchedulingGates"
+        # schedulinggates/scheduling_gates.go, v1.36.3
+        assert answer["preEnqueueMessage"] == "waiting for scheduling gates: [a/quota]"
+
+
 async def test_questions_at_the_same_time_are_answered_one_by_one() -> None:
     async with serving() as rig:
         rig.add_pod("web", "2")

@@ -76,6 +76,19 @@ def test_many_names_are_cut() -> None:
             ),
             ["turned away before any Node is looked at", "VolumeBinding: no claim"],
         ),
+        (
+            Answer(
+                pod="a/b",
+                pre_enqueue_plugin="SchedulingGates",
+                pre_enqueue_message="waiting for scheduling gates: [g]",
+                nodes={"n": NodeAnswer(total=0)},
+                best=("n",),
+            ),
+            [
+                "a/b: fits on 1 of 1 Nodes",
+                "Not tried: SchedulingGates: waiting for scheduling gates: [g]",
+            ],
+        ),
         (Answer(pod="a/b", error="no profile"), ["a/b: the attempt fails", "no profile"]),
         (
             Answer(
