@@ -67,7 +67,7 @@ class AllocatedDevices:
         after = None if new is None else new.status.allocation
         if new is not None and after is not None:
             self.land(in_flight_key(new))
-        elif new is None and old is not None:
+        if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self.land(in_flight_key(old))
         if before == after:
             return
@@ -77,7 +77,8 @@ class AllocatedDevices:
             self._count(after, 1)
 
     def launch(self, key: str, allocation: Allocation) -> None:
-        """Take the devices of a claim that is being allocated."""
+        """Take the devices of a claim that is being allocated, instead of others before."""
+        self.land(key)
         self._in_flight[key] = allocation
         self._count(allocation, 1)
 

@@ -65,6 +65,9 @@ def claims_of(pod: PodInfo, inventory: DeviceInventory, *, limits_users: bool = 
         claims.append(found)
     extended = extended_need(pod, inventory)
     stale = None if extended is None else extended.stale_claim
+    if extended is not None and inventory.allocated.is_in_flight(extended_key(pod.uid)):
+        # It was made in an earlier attempt, and is still to be seen.
+        return PodClaims(problem=f"the claim for {pod.key} is in the process of being allocated")
     for claim in (*claims, *(() if stale is None else (stale,))):
         problem = _obstacle(claim, inventory, is_stale=claim is stale)
         if limits_users and not problem and _is_full(claim, pod):

@@ -295,6 +295,7 @@ class DynamicResources(
         """Wait for the devices to be ready, where they take their time."""
         del node_name
         reservation = self._reservations.get(pod.uid)
+        self._reservations.settle(pod.uid)
         if reservation is not None and is_awaited(reservation):
             timeout = self._binding_timeout_seconds
             status = readiness(pod, reservation, cluster, timeout)

@@ -6,8 +6,9 @@ from typing import Final, TypeVar
 import msgspec
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.device_objects import Allocation, DeviceResult
+from scheduler_svc.core.device_objects import Allocation, DeviceResult, ResourceClaim
 from scheduler_svc.core.devices.allocated import AllocatedDevices, extended_key
+from scheduler_svc.core.devices.inventory import DeviceInventory
 from scheduler_svc.core.devices.pod_claims import PodClaims
 from scheduler_svc.core.devices.readiness import binding_failure, has_timed_out, is_ready
 from scheduler_svc.core.devices.writes import BindClaims, ClaimWrite, MadeClaim, ReleaseClaims
@@ -39,6 +40,8 @@ class Reservations:
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Reservation] = {}
+        # Of these what was to be written has been, whether or not the watch has shown it.
+        self._settled: set[str] = set()
         self._written: dict[str, ReleaseClaims] = {}
         self._released: dict[str, None] = {}
         self._reverted: dict[str, None] = {}
@@ -54,12 +57,14 @@ class Reservations:
             allocated.launch(key, allocation)
 
     def revert(self, uid: str, allocated: AllocatedDevices) -> None:
-        """Give them back, unless the claims are already seen to have them."""
+        """Give them back, unless the claims have them, whether or not that is seen already."""
         reservation = self._by_uid.pop(uid, None)
         if reservation is None:
             return
-        for key in reservation.allocations:
-            allocated.land(key)
+        if uid not in self._settled:
+            for key in reservation.allocations:
+                allocated.land(key)
+        self._settled.discard(uid)
         _remember(self._reverted, uid, None)
 
     def was_reverted(self, uid: str) -> bool:
@@ -77,9 +82,15 @@ class Reservations:
             _remember(self._written, pod.uid, ReleaseClaims(claims))
         return work
 
+    def settle(self, uid: str) -> None:
+        """Take in that a Pod's claims are written."""
+        if uid in self._by_uid:
+            self._settled.add(uid)
+
     def finish(self, uid: str) -> None:
-        """Take in that a Pod's claims are written, and its devices ready."""
+        """Take in that its devices are ready, too."""
         self._by_uid.pop(uid, None)
+        self._settled.discard(uid)
 
     def release(self, uid: str) -> ReleaseClaims | None:
         """Give how to take back what was written, which is then on its way."""
@@ -139,16 +150,12 @@ def readiness(
     pod: PodInfo, reservation: Reservation, cluster: Cluster, timeout_seconds: float
 ) -> Status:
     """Tell whether all devices are ready: success, Wait, or the error that ends the waiting."""
-    inventory = cluster.devices
-    claims = [
-        inventory.claim(pod.namespace, claim.metadata.name) for claim in reservation.claims.claims
-    ]
+    claims = [_seen(claim, cluster.devices) for claim in reservation.claims.claims]
     if reservation.made is not None:
-        claims.append(inventory.claim_made_for(pod.uid))
+        claims.append(_seen_made(pod, cluster.devices))
     for claim in claims:
-        # Our own write may not have been seen yet.
-        if claim is None or claim.status.allocation is None:
-            return _WAIT
+        if isinstance(claim, Status):
+            return claim
         failure = binding_failure(claim)
         if failure:
             return Status(Code.ERROR, (failure,))
@@ -159,3 +166,26 @@ def readiness(
             return Status(Code.ERROR, (text,))
         return _WAIT
     return SUCCESS
+
+
+def _seen(claim: ResourceClaim, inventory: DeviceInventory) -> ResourceClaim | Status:
+    """Give a claim as it is allocated now; Wait before that is seen, an error once it is lost."""
+    metadata = claim.metadata
+    newest = inventory.claim(metadata.namespace, metadata.name)
+    if newest is None or newest.metadata.uid != metadata.uid:
+        return Status(Code.ERROR, (f'resourceclaim "{metadata.name}" not found',))
+    if newest.status.allocation is not None:
+        return newest
+    if inventory.allocated.is_in_flight(metadata.uid):
+        return _WAIT
+    return Status(Code.ERROR, (f'resourceclaim "{metadata.name}" has lost its devices',))
+
+
+def _seen_made(pod: PodInfo, inventory: DeviceInventory) -> ResourceClaim | Status:
+    """Give the claim that was made for a Pod, likewise."""
+    newest = inventory.claim_made_for(pod.uid)
+    if newest is not None and newest.status.allocation is not None:
+        return newest
+    if inventory.allocated.is_in_flight(extended_key(pod.uid)):
+        return _WAIT
+    return Status(Code.ERROR, ("the claim for extended resources has lost its devices",))

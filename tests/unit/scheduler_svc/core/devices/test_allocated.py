@@ -105,3 +105,19 @@ def test_the_claim_of_extended_resources_goes_by_its_pod() -> None:
     orphan = make_claim("o", metadata={"annotations": annotations})
     assert in_flight_key(orphan) == "uid-o"
     assert in_flight_key(make_claim("c")) == "uid-c"
+
+
+def test_another_claim_of_that_name_ends_what_was_in_flight_for_the_first() -> None:
+    devices = AllocatedDevices()
+    devices.launch("uid-c", msgspec.convert(allocation(result("d0")), Allocation))
+    devices.claim_changed(make_claim("c"), make_claim("c", metadata={"uid": "uid-other"}))
+    assert not devices.is_taken(D0)
+
+
+def test_what_is_in_flight_is_replaced_by_what_is_tried_next() -> None:
+    devices = AllocatedDevices()
+    devices.launch("uid-c", msgspec.convert(allocation(result("d0")), Allocation))
+    devices.launch("uid-c", msgspec.convert(allocation(result("d1")), Allocation))
+    assert not devices.is_taken(D0)
+    devices.land("uid-c")
+    assert not devices.is_taken(("gpu.example", "n1", "d1"))

@@ -22,6 +22,7 @@ from tests.device_builders import (
     container,
     device,
     device_cluster,
+    drop,
     first_available,
     make_claim,
     make_claiming_pod,
@@ -227,6 +228,34 @@ def test_reserved_devices_are_taken_until_they_are_given_back() -> None:
     assert here.verdict(other)["n1"] == 0
 
 
+def test_what_has_been_written_is_taken_though_the_pod_is_turned_back() -> None:
+    """Until the watch shows it: somebody else would be given the same device."""
+    here = stage(local("n1"), make_claim("c"), make_claim("d"))
+    pod, other = make_claiming_pod("p", "c"), make_claiming_pod("q", "d")
+    reserve(here, pod)
+    work(here, pod)
+    assert here.plugin.pre_bind_progress(pod, "n1", here.cluster) == SUCCESS
+    here.plugin.unreserve(pod, "n1", here.cluster)
+    assert here.verdict(other)["n1"] == "cannot allocate all claims"
+    given = {"allocation": allocation(result("d0"), node="n1")}
+    put(here.cluster, make_claim("c", status=given))
+    assert here.verdict(other)["n1"] == "cannot allocate all claims"
+    put(here.cluster, make_claim("c"))
+    assert here.verdict(other)["n1"] == 0
+
+
+def test_devices_that_are_awaited_are_taken_though_the_pod_is_turned_back() -> None:
+    slow = device("d0", bindingConditions=["ready"])
+    here = stage(local("n1", slow), make_claim("c"), make_claim("d"))
+    pod = make_claiming_pod("p", "c")
+    reserve(here, pod)
+    work(here, pod)
+    assert here.plugin.pre_bind_progress(pod, "n1", here.cluster).code is Code.WAIT
+    here.plugin.unreserve(pod, "n1", here.cluster)
+    other = make_claiming_pod("q", "d")
+    assert here.verdict(other)["n1"] == "cannot allocate all claims"
+
+
 def test_what_is_written_before_the_binding() -> None:
     shared = {"allocation": allocation(result("x"), node="n1"), "reservedFor": used_by("p")}
     free = {"allocation": allocation(result("y"), node="n1")}
@@ -320,6 +349,49 @@ def test_waiting_ends_in_failure(conditions: dict[str, str], text: str) -> None:
     see(here.cluster, **conditions)
     status = here.plugin.pre_bind_progress(pod, "n1", here.cluster)
     assert (status.code, status.message) == (Code.ERROR, text)
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        (None, 'resourceclaim "c" not found'),
+        ({"metadata": {"uid": "uid-other"}}, 'resourceclaim "c" not found'),
+        ({}, 'resourceclaim "c" has lost its devices'),
+    ],
+    ids=["deleted", "another one", "deallocated"],
+)
+def test_devices_that_are_lost_are_not_awaited(told: dict[str, Any] | None, text: str) -> None:
+    slow = device("d0", bindingConditions=["ready"], bindingFailureConditions=["broken"])
+    here = stage(local("n1", slow), make_claim("c"))
+    pod = make_claiming_pod("p", "c")
+    reserve(here, pod)
+    work(here, pod)
+    see(here.cluster)
+    assert here.plugin.pre_bind_progress(pod, "n1", here.cluster).code is Code.WAIT
+    if told is None:
+        drop(here.cluster, make_claim("c"))
+    else:
+        put(here.cluster, make_claim("c", **told))
+    status = here.plugin.pre_bind_progress(pod, "n1", here.cluster)
+    assert (status.code, status.message) == (Code.ERROR, text)
+
+
+def test_a_claim_that_was_made_and_is_lost_is_not_awaited() -> None:
+    here = extended(local("n1", device("d0", bindingConditions=["ready"])))
+    pod = asking()
+    reserve(here, pod)
+    work(here, pod)
+    made = make_claim("p-extended-resources-x", metadata=MADE)
+    put(here.cluster, made)
+    assert here.plugin.pre_bind_progress(pod, "n1", here.cluster).code is Code.WAIT
+    # A later attempt must not make another one meanwhile.
+    assert "in the process of being allocated" in here.verdict(pod)[""]
+    drop(here.cluster, made)
+    status = here.plugin.pre_bind_progress(pod, "n1", here.cluster)
+    assert (status.code, status.message) == (
+        Code.ERROR,
+        "the claim for extended resources has lost its devices",
+    )
 
 
 def test_the_devices_of_a_claim_that_is_made_are_awaited_as_well() -> None:
