@@ -11,9 +11,13 @@ Nothing is awaited: work for the outside is an effect, its outcome an event, and
 not take for ever has a deadline. The queue logs events for a Pod until it has passed
 Permit, so that a rejection there misses nothing.
 
+Work that is under way cannot be called back: what it writes may come to be at any time. So
+a Pod that is to go no further meanwhile (deleted, preempted, too late) is undone once the
+work has its outcome, and keeps until then what is set aside for it.
+
 Source: pkg/scheduler/schedule_one.go (`runBindingCycle`, `handleBindingCycleError`) and
-framework/runtime/waiting_pods_map.go, v1.36.3. Difference: PreBind plugins run one after
-another.
+framework/runtime/waiting_pods_map.go, v1.36.3. Differences: PreBind plugins run one after
+another; no Pod waits for a Node that is gone.
 """
 
 import msgspec
@@ -22,12 +26,14 @@ from scheduler_svc.core.awaited_objects import AwaitedObjects
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster_objects import ObjectName
+from scheduler_svc.core.deadlines import Deadlines
 from scheduler_svc.core.effects import (
     Effect,
     EventType,
     RecordEvent,
     ReportBound,
     RunPreBind,
+    WithdrawPreBind,
 )
 from scheduler_svc.core.events import BindFailed, BindFailure, PermitDecided, PreBindFinished
 from scheduler_svc.core.extenders import Extenders
@@ -41,7 +47,10 @@ from scheduler_svc.core.status import Code
 
 
 class BindingCycles:
-    """All Pods that have a Node and are not bound yet, by uid."""
+    """All Pods that have a Node and are not bound yet, by uid.
+
+    `evicted_uids` are Pods that are evicted for others and still take their room.
+    """
 
     def __init__(
         self,
@@ -57,7 +66,9 @@ class BindingCycles:
         self._cycles: dict[str, BindingCycle] = {}
         # Only those that wait for somebody: most Pods never do.
         self._waiting: dict[str, BindingCycle] = {}
+        self._deadlines = Deadlines(self._is_due)
         self._awaited = AwaitedObjects()
+        self.evicted_uids: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._cycles)
@@ -69,7 +80,7 @@ class BindingCycles:
         uid = cycle.queued.pod.uid
         self._cycles[uid] = cycle
         if cycle.permits:
-            self._waiting[uid] = cycle
+            self._wait(cycle)
             return self._announce(cycle)
         self._queue.done(uid)
         return self._advance(cycle, now, stopwatch)
@@ -90,13 +101,24 @@ class BindingCycles:
                 cycle.work_begun_at_seconds = now.monotonic_seconds
                 cycle.work_deadline_seconds = now.monotonic_seconds + answer.timeout_seconds
                 cycle.work_timeout_error = answer.timeout_error
-                self._waiting[pod.uid] = cycle
+                cycle.is_at_work = True
+                self._wait(cycle)
                 work = RunPreBind(cycle.reference, plugin.name, cycle.node_name, answer.payload)
                 return [*self._announce(cycle), work]
             if answer.code not in (Code.SUCCESS, Code.SKIP):
                 text = f'running PreBind plugin "{plugin.name}": {answer.message}'
                 return self._undo(cycle, text, now)
         return self._bind(cycle, now)
+
+    def _wait(self, cycle: BindingCycle) -> None:
+        uid = cycle.queued.pod.uid
+        self._waiting[uid] = cycle
+        for seconds in deadlines(cycle):
+            self._deadlines.add(uid, seconds)
+
+    def _is_due(self, uid: str, seconds: float) -> bool:
+        cycle = self._waiting.get(uid)
+        return cycle is not None and seconds in deadlines(cycle)
 
     def _bind(self, cycle: BindingCycle, now: Now) -> list[Effect]:
         pod = cycle.queued.pod
@@ -136,10 +158,13 @@ class BindingCycles:
         return [waited(cycle, Code.SUCCESS, now), *self._advance(cycle, now)]
 
     def finish_pre_bind(self, event: PreBindFinished, now: Now) -> list[Effect]:
-        """Take in the outcome of a plugin's outside work; late ones are no longer of interest."""
+        """Take in the outcome of a plugin's outside work."""
         cycle = self._waiting.get(event.uid)
         if cycle is None or cycle.working is None or cycle.working.name != event.plugin:
             return []
+        cycle.is_at_work = False
+        if cycle.ending is not None:
+            return self._undo(cycle, cycle.ending, now)
         if event.error:
             return self._undo(cycle, f'running PreBind plugin "{event.plugin}": {event.error}', now)
         return self._progress(cycle, cycle.working, now)
@@ -150,6 +175,13 @@ class BindingCycles:
         effects: list[Effect] = []
         for cycle, plugin in [(c, c.working) for c in concerned if c.working is not None]:
             effects += self._progress(cycle, plugin, now)
+        return effects
+
+    def leave_node(self, name: str, now: Now) -> list[Effect]:
+        """Turn back the Pods that wait to go to a Node that is gone."""
+        effects: list[Effect] = []
+        for cycle in [c for c in self._waiting.values() if c.node_name == name]:
+            effects += self._undo(cycle, f'node "{name}" not found', now)
         return effects
 
     def _progress(self, cycle: BindingCycle, plugin: PreBindPlugin, now: Now) -> list[Effect]:
@@ -214,18 +246,24 @@ class BindingCycles:
             text = f'running Bind plugin "{cycle.binder}": {text}'
         return self._undo(cycle, text, now)
 
-    def delete(self, uid: str, now: Now) -> None:
-        """Take in that the Pod is gone, or on its way: it goes no further if it waits."""
+    def delete(self, uid: str, now: Now) -> list[Effect]:
+        """Take in that the Pod is gone, on its way, or another's: it goes no further if it waits.
+
+        It must not be known as pending any more, or as one that is being deleted.
+        """
         cycle = self._waiting.get(uid)
-        if cycle is not None:
-            self._queue.done(uid)
-            self._release(cycle, now)
+        if cycle is None:
+            return []
+        self._queue.done(uid)
+        return self._undo(cycle, "the pod is no longer to be scheduled", now)
 
     def preempt(self, uid: str, plugin: str, now: Now) -> list[Effect] | None:
         """Turn away a Pod that waits on Permit or for its PreBind; None if it does neither."""
         cycle = self._waiting.get(uid)
         if cycle is None:
             return None
+        if cycle.is_at_work:
+            self.evicted_uids.add(uid)
         if cycle.working is None:
             return self._undo(cycle, "preempted", now)
         text = f'running PreBind plugin "{cycle.working.name}": preempted by {plugin}'
@@ -234,8 +272,10 @@ class BindingCycles:
     def expire(self, now: Now) -> list[Effect]:
         """End what has waited for too long."""
         effects: list[Effect] = []
-        for cycle in list(self._waiting.values()):
-            effects += self._expire(cycle, now)
+        for uid in self._deadlines.take_due(now.monotonic_seconds):
+            cycle = self._waiting.get(uid)
+            if cycle is not None:
+                effects += self._expire(cycle, now)
         return effects
 
     def _expire(self, cycle: BindingCycle, now: Now) -> list[Effect]:
@@ -253,7 +293,7 @@ class BindingCycles:
 
     def next_deadline(self) -> float | None:
         """Give the monotonic second at which `expire` will have something to do."""
-        return min((d for cycle in self._waiting.values() for d in deadlines(cycle)), default=None)
+        return self._deadlines.earliest()
 
     def _reject(self, cycle: BindingCycle, text: str, plugin: str, now: Now) -> list[Effect]:
         """A rejection at Permit: the plugin is remembered, so its events bring the Pod back."""
@@ -264,6 +304,8 @@ class BindingCycles:
         return [waited(cycle, Code.UNSCHEDULABLE, now, text), *effects]
 
     def _undo(self, cycle: BindingCycle, text: str, now: Now) -> list[Effect]:
+        if cycle.is_at_work and cycle.working is not None:
+            return self._end_after(cycle, cycle.working, text)
         undone = undo_work(cycle)
         if cycle.waits:
             code = Code.UNSCHEDULABLE if cycle.working is None else Code.ERROR
@@ -272,16 +314,24 @@ class BindingCycles:
         failed = self._failures.fail(cycle.queued, text, now, node_name=cycle.node_name)
         return [*undone, *failed]
 
+    def _end_after(self, cycle: BindingCycle, working: PreBindPlugin, text: str) -> list[Effect]:
+        """Have a Pod undone once the work under way has its outcome; the first reason counts."""
+        if cycle.ending is not None:
+            return []
+        cycle.ending, cycle.work_deadline_seconds = text, None
+        return [WithdrawPreBind(cycle.reference, working.name)]
+
     def _release(self, cycle: BindingCycle, now: Now) -> None:
         pod = cycle.queued.pod
         self._cycles.pop(pod.uid, None)
         self._waiting.pop(pod.uid, None)
         self._awaited.discard(pod.uid)
+        self.evicted_uids.discard(pod.uid)
         for plugin in reversed(cycle.profile.reserve):
             plugin.unreserve(pod, cycle.node_name, self._cache.cluster)
-        if self._cache.forget(pod.uid):
-            # The room is free again, as if the Pod had been deleted from the Node.
-            placed = msgspec.structs.replace(pod, node_name=cycle.node_name)
-            self._queue.move_on_event(
-                ASSIGNED_POD_DELETE, placed, None, now, eligible=lambda other: other.uid != pod.uid
-            )
+        self._cache.forget(pod.uid)
+        # Its room is free again, and what was set aside, as if it had been deleted from the Node.
+        placed = msgspec.structs.replace(pod, node_name=cycle.node_name)
+        self._queue.move_on_event(
+            ASSIGNED_POD_DELETE, placed, None, now, eligible=lambda other: other.uid != pod.uid
+        )

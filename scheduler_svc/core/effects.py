@@ -88,6 +88,13 @@ class RunPreBind(msgspec.Struct, frozen=True, gc=False):
     payload: Any
 
 
+class WithdrawPreBind(msgspec.Struct, frozen=True, gc=False):
+    """Do not begin outside work that has not begun yet; its outcome is that it failed."""
+
+    pod: PodReference
+    plugin: str
+
+
 class RunCleanup(msgspec.Struct, frozen=True, gc=False):
     """Do a plugin's outside work that nobody waits for; its outcome shows in the objects."""
 
@@ -230,6 +237,7 @@ Effect = (
     | AskExtenders
     | AskAboutVictims
     | RunPreBind
+    | WithdrawPreBind
     | RunCleanup
     | PatchPodCondition
     | PatchNomination

@@ -69,7 +69,7 @@ class Evictions:
         self._last_id = 0
         self._running: dict[int, _Eviction] = {}
         self._by_last_victim: dict[str, list[int]] = {}
-        self.evicted_uids: set[str] = set()
+        self.evicted_uids = bindings.evicted_uids
 
     def begin(
         self, queued: QueuedPodInfo, preemption: Preemption, rejectors: Rejectors, now: Now

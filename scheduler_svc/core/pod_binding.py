@@ -17,8 +17,9 @@ class BindingCycle(msgspec.Struct, gc=False):
 
     `permits` are the deadlines (monotonic seconds) of the plugins that hold the Pod;
     `pre_bind` are the plugins that have not been asked yet, `working` the one that works,
-    since `work_begun_at_seconds`; `is_announced` says that the Pod's status has been made to
-    show where it is going, `binder` is the plugin that took it.
+    since `work_begun_at_seconds`, and `is_at_work` that its outside work is still to have an
+    outcome; `ending` is why the Pod goes no further once it has. `is_announced` says that the
+    Pod's status has been made to show where it is going, `binder` is the plugin that took it.
     """
 
     queued: QueuedPodInfo
@@ -34,6 +35,8 @@ class BindingCycle(msgspec.Struct, gc=False):
     work_deadline_seconds: float | None = None
     work_timeout_error: str = ""
     work_begun_at_seconds: float = 0.0
+    is_at_work: bool = False
+    ending: str | None = None
     is_announced: bool = False
     binder: str = "DefaultBinder"
 
@@ -76,10 +79,12 @@ def waited(cycle: BindingCycle, code: Code, now: Now, message: str = "") -> Repo
 
 
 def undo_work(cycle: BindingCycle) -> list[Effect]:
-    """Have taken back what PreBind has written."""
+    """Have taken back what PreBind has written, of the plugins that have been asked."""
     pod, effects = cycle.queued.pod, list[Effect]()
+    asked_count = len(cycle.profile.pre_bind) - len(cycle.pre_bind)
+    asked = {plugin.name for plugin in cycle.profile.pre_bind[:asked_count]}
     for plugin in reversed(cycle.profile.reserve):
-        payload = plugin.undo(pod, cycle.node_name)
+        payload = plugin.undo(pod, cycle.node_name) if plugin.name in asked else None
         if payload is not None:
             effects.append(RunCleanup(cycle.reference, plugin.name, payload))
     return effects

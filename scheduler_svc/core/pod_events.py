@@ -10,6 +10,7 @@ import msgspec
 from scheduler_svc.core.binding_cycle import BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
+from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.evictions import Evictions
 from scheduler_svc.core.framework.cluster_changes import pod_changes
 from scheduler_svc.core.framework.cluster_events import (
@@ -52,16 +53,17 @@ class PodEvents:
         self._pending = pending
         self.heard: list[str] = []
 
-    def upsert(self, pod: PodInfo, now: Now) -> None:
+    def upsert(self, pod: PodInfo, now: Now) -> list[Effect]:
         """Take in a new or changed Pod."""
         if pod.is_finished:
-            self.delete(pod.uid, now)
-        elif pod.node_name:
-            self._upsert_assigned(pod, now)
-        elif pod.scheduler_name in self._scheduler_names:
-            self._upsert_pending(pod, now)
+            return self.delete(pod.uid, now)
+        if pod.node_name:
+            return self._upsert_assigned(pod, now)
+        if pod.scheduler_name in self._scheduler_names:
+            return self._upsert_pending(pod, now)
+        return []
 
-    def _upsert_assigned(self, pod: PodInfo, now: Now) -> None:
+    def _upsert_assigned(self, pod: PodInfo, now: Now) -> list[Effect]:
         if self._pending.pop(pod.uid, None) is not None:
             self.heard.append(UNSCHEDULED_POD_DELETE.label)
             if pod.uid not in self._cache:
@@ -71,55 +73,62 @@ class PodEvents:
         if pod.is_terminating:
             self._evictions.leave(pod.uid, now, is_gone=False)
         assumed = self._cache.assumed_node_name(pod.uid)
+        known = self._cache.get(pod.uid)
         old = self._cache.upsert(pod)
-        if assumed and assumed != pod.node_name:
-            # Somebody else has bound it elsewhere: the room that was meant for it is free.
-            placed = msgspec.structs.replace(pod, node_name=assumed)
-            self._queue.move_on_event(ASSIGNED_POD_DELETE, placed, None, now)
-        if old is None or assumed:
-            self.heard.append(ASSIGNED_POD_ADD.label)
+        if known is not None and old is None:
+            self._correct(msgspec.structs.replace(known, node_name=assumed), pod, now)
         if old is None:
+            self.heard.append(ASSIGNED_POD_ADD.label)
             self._queue.move_on_event(ASSIGNED_POD_ADD, None, pod, now)
-            return
+            # It is another's if it still waits for something of ours.
+            return self._bindings.delete(pod.uid, now)
         changes = pod_changes(old, pod, EventResource.ASSIGNED_POD)
-        if not assumed:
-            self._hear_changes(ASSIGNED_POD_UPDATE, changes)
+        self._hear_changes(ASSIGNED_POD_UPDATE, changes)
         for change in changes:
             self._queue.move_on_event(change, old, pod, now)
+        return []
 
-    def _upsert_pending(self, pod: PodInfo, now: Now) -> None:
+    def _correct(self, assumed: PodInfo, told: PodInfo, now: Now) -> None:
+        """Call whom a Pod stood in the way that turns out to be elsewhere, or another one."""
+        if assumed.node_name != told.node_name:
+            self._queue.move_on_event(ASSIGNED_POD_DELETE, assumed, None, now)
+        elif assumed.labels != told.labels or assumed.requests != told.requests:
+            for change in pod_changes(assumed, told, EventResource.ASSIGNED_POD):
+                self._queue.move_on_event(change, assumed, told, now)
+
+    def _upsert_pending(self, pod: PodInfo, now: Now) -> list[Effect]:
         old = self._pending.get(pod.uid)
         self._pending[pod.uid] = pod
         if pod.uid in self._cache:
             # Assumed: only the start of its deletion matters now.
             self._nominations.note_shown(pod)
-            if pod.is_terminating:
-                self._bindings.delete(pod.uid, now)
-            return
+            return self._bindings.delete(pod.uid, now) if pod.is_terminating else []
         self._nominations.update(old, pod, now)
         if old is None:
             self.heard.append(UNSCHEDULED_POD_ADD.label)
             self._queue.add(pod, now)
-            return
+            return []
         changes = pod_changes(old, pod, EventResource.UNSCHEDULABLE_POD)
         self._hear_changes(UNSCHEDULED_POD_UPDATE, changes)
         self._queue.update(old, pod, now, events=changes)
+        return []
 
     def _hear_changes(self, update: ClusterEvent, changes: Sequence[ClusterEvent]) -> None:
         """Note an update, and what it was if that is known."""
         self.heard.append(update.label)
         self.heard.extend(change.label for change in changes if change.label != update.label)
 
-    def delete(self, uid: str, now: Now) -> None:
+    def delete(self, uid: str, now: Now) -> list[Effect]:
         """Take in that a Pod is gone."""
-        self._bindings.delete(uid, now)
+        pending = self._pending.pop(uid, None)
+        effects = self._bindings.delete(uid, now)
         removed = self._cache.remove(uid)
         if removed is not None:
             self.heard.append(ASSIGNED_POD_DELETE.label)
             self._queue.move_on_event(ASSIGNED_POD_DELETE, removed, None, now)
         self._evictions.leave(uid, now, is_gone=True)
-        pending = self._pending.pop(uid, None)
         if pending is not None:
             self.heard.append(UNSCHEDULED_POD_DELETE.label)
             self._queue.delete(uid)
             self._nominations.leave(pending, now)
+        return effects

@@ -179,15 +179,16 @@ class Scheduler:
         self.heard.clear()
         match event:
             case PodUpserted(pod):
-                self._pod_events.upsert(pod, now)
+                return self._pod_events.upsert(pod, now)
             case PodDeleted(uid):
-                self._pod_events.delete(uid, now)
+                return self._pod_events.delete(uid, now)
             case NodeUpserted(node):
                 self._upsert_node(node, now)
             case NodeDeleted(name):
                 removed = self.cache.remove_node(name)
                 if removed is not None:
                     self._hear(NODE_DELETE, removed, None, now)
+                    return self._bindings.leave_node(name, now)
             case ObjectUpserted() | ObjectDeleted():
                 return self._change_object(event, now)
             case FeedUpdated():

@@ -18,6 +18,7 @@ from scheduler_svc.core.effects import (
     ReportWait,
     RunCleanup,
     RunPreBind,
+    WithdrawPreBind,
 )
 from scheduler_svc.core.events import (
     BindFailed,
@@ -53,7 +54,7 @@ class EffectWriters:
     binder: Writer[BindPod]
     patcher: Writer[PatchPodCondition | PatchNomination]
     recorder: Writer[RecordEvent]
-    pre_bind: Writer[RunPreBind | RunCleanup]
+    pre_bind: Writer[RunPreBind | WithdrawPreBind | RunCleanup]
     evictor: Writer[EvictPods]
     extenders: Writer[AskExtenders | AskAboutVictims | BindPod]
 
@@ -136,7 +137,7 @@ class Executor:
                 case RunPreBind():
                     self._plugin_metrics.waits.begun(effect)
                     self._pre_bind.submit(effect)
-                case RunCleanup():
+                case RunCleanup() | WithdrawPreBind():
                     self._pre_bind.submit(effect)
                 case EvictPods():
                     self._attempt_metrics.preemption.begun(effect)

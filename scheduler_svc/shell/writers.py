@@ -1,9 +1,9 @@
 """Those who carry out the core's effects on the API server, made and connected."""
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from scheduler_svc.core.custom_plugins.adapters import CustomPreBind, CustomUndo
 from scheduler_svc.core.devices.writes import (
@@ -37,6 +37,9 @@ from scheduler_svc.shell.pre_bind import (
     VolumeWriter,
 )
 from scheduler_svc.shell.startup import StartPlan
+
+CUSTOM_CONCURRENCY: Final = 512
+"""How many `pre_bind` of users' plugins run at once: they wait for others, not for our server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +111,8 @@ def make_writers(
     claims = ClaimWriter(access.client, record=recorder.submit)
     return Writers(
         binder=binder,
-        pre_bind=PreBindDispatcher(
-            _handlers(access, claims),
-            report=inbox.put,
-            may_write=may_bind,
-            dry_run=options.dry_run,
+        pre_bind=_make_dispatcher(
+            _handlers(access, claims), inbox, may_write=may_bind, dry_run=options.dry_run
         ),
         evictor=evictor,
         patcher=patcher,
@@ -120,6 +120,22 @@ def make_writers(
         extenders=_make_desk(plan, asking, binding, inbox),
         claims=claims,
         election=election,
+    )
+
+
+def _make_dispatcher(
+    handlers: Mapping[type[Any], PreBindHandler],
+    inbox: Inbox,
+    *,
+    may_write: Callable[[], bool],
+    dry_run: bool,
+) -> PreBindDispatcher:
+    return PreBindDispatcher(
+        handlers,
+        report=inbox.put,
+        may_write=may_write,
+        limits=dict.fromkeys((CustomPreBind, CustomUndo), CUSTOM_CONCURRENCY),
+        dry_run=dry_run,
     )
 
 

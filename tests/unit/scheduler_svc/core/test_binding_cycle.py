@@ -20,11 +20,14 @@ from scheduler_svc.core.effects import (
     ReportWait,
     RunCleanup,
     RunPreBind,
+    WithdrawPreBind,
 )
 from scheduler_svc.core.events import (
     BindFailed,
     BindFailure,
     BindSucceeded,
+    Event,
+    NodeDeleted,
     NodeUpserted,
     ObjectUpserted,
     PermitDecided,
@@ -43,7 +46,7 @@ from scheduler_svc.core.objects import Namespace, ObjectMeta
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
-from scheduler_svc.core.status import SKIP, Code, Status
+from scheduler_svc.core.status import SKIP, SUCCESS, Code, Status
 from tests.builders import at, make_node_info, make_pod_info
 from tests.scripted_plugins import (
     Binding,
@@ -95,6 +98,13 @@ def working(calls: list[str], *answers: PreBindWork | Status) -> Points:
             named(f"W{i}", PreBinding)(calls, answer) for i, answer in enumerate(answers, start=1)
         ],
     }
+
+
+class Undoing(Reserving):
+    """Reserve that has something to take back."""
+
+    def undo(self, pod: PodInfo, node_name: str) -> str:
+        return f"take {pod.name} off {node_name}"
 
 
 def assert_undone(scheduler: Scheduler, calls: list[str], *reservers: str) -> None:
@@ -322,7 +332,12 @@ def test_work_may_take_too_long() -> None:
     scheduler = stage(working(calls, PreBindWork("claim", 30)))
     decide(scheduler, make_pod_info(), 5)
     assert scheduler.expire(at(34)) == []
-    effects = scheduler.expire(at(35))
+    assert scheduler.expire(at(35)) == [WithdrawPreBind(POD, "W1")]
+    # What it writes may still come to be, so everything is kept for the Pod until it is over.
+    assert scheduler.statistics().binding_count == 1
+    assert calls[-1] == "W1 pre-bind a n1"
+    assert scheduler.next_deadline() is None
+    effects = scheduler.handle(PreBindFinished("uid-a", "W1"), at(36))
     assert_error(effects, 'running PreBind plugin "W1": no outcome after 30s')
     assert_undone(scheduler, calls, "R")
     assert scheduler.handle(PreBindFinished("uid-a", "W1"), at(36)) == []
@@ -331,8 +346,73 @@ def test_work_may_take_too_long() -> None:
 def test_the_plugin_may_say_what_took_too_long() -> None:
     scheduler = stage(working([], PreBindWork("claim", 30, "context deadline exceeded")))
     decide(scheduler, make_pod_info(), 5)
-    effects = scheduler.expire(at(35))
+    scheduler.expire(at(35))
+    effects = scheduler.handle(PreBindFinished("uid-a", "W1", "withdrawn"), at(35))
     assert_error(effects, 'running PreBind plugin "W1": context deadline exceeded')
+
+
+def test_others_that_wait_for_objects_have_their_time_as_well() -> None:
+    plugin, scheduler = awaiting()
+    scheduler.handle(PreBindFinished("uid-a", "W"), at(1))
+    assert scheduler.next_deadline() == 30
+    assert_error(scheduler.expire(at(30)), 'running PreBind plugin "W": no outcome after 30s')
+    assert plugin.progress.code is Code.WAIT
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        PodDeleted("uid-a"),
+        PodUpserted(make_pod_info(is_terminating=True, version="2")),
+        PodUpserted(make_pod_info(node="n9", version="2")),
+    ],
+    ids=["gone", "terminating", "bound by another"],
+)
+def test_a_pod_that_is_no_longer_ours_keeps_its_place_until_the_work_is_over(event: Event) -> None:
+    calls: list[str] = []
+    scheduler = stage(working(calls, PreBindWork("claim", 30), SUCCESS))
+    decide(scheduler, make_pod_info())
+    assert scheduler.handle(event, at(1)) == [WithdrawPreBind(POD, "W1")]
+    assert scheduler.handle(event, at(1)) == []
+    assert calls[-1] == "W1 pre-bind a n1"
+    effects = scheduler.handle(PreBindFinished("uid-a", "W1"), at(2))
+    assert [type(effect) for effect in effects] == [ReportWait]
+    assert_undone(scheduler, calls, "R")
+    assert scheduler.queue.place_of("uid-a") is None
+
+
+@pytest.mark.parametrize("permits", [True, False])
+def test_no_pod_waits_for_a_node_that_is_gone(permits: bool) -> None:
+    calls: list[str] = []
+    points = holding(calls, ("P", 20)) if permits else working(calls, PreBindWork("claim", 30))
+    scheduler = stage(points, nodes=("n1",))
+    decide(scheduler, make_pod_info())
+    assert scheduler.handle(NodeDeleted("n2"), at(1)) == []
+    effects = scheduler.handle(NodeDeleted("n1"), at(1))
+    if not permits:
+        assert effects == [WithdrawPreBind(POD, "W1")]
+        effects = scheduler.handle(PreBindFinished("uid-a", "W1"), at(2))
+    assert_error(effects, 'node "n1" not found')
+    assert scheduler.queue.place_of("uid-a") is Place.BACKOFF
+
+
+def test_the_first_reason_to_turn_a_pod_back_counts() -> None:
+    scheduler = stage(working([], PreBindWork("claim", 30)))
+    decide(scheduler, make_pod_info())
+    assert scheduler._bindings.preempt("uid-a", "P", at(1)) == [WithdrawPreBind(POD, "W1")]
+    assert scheduler._bindings.preempt("uid-a", "Q", at(2)) == []
+    effects = scheduler.handle(PreBindFinished("uid-a", "W1", "withdrawn"), at(3))
+    assert_error(effects, 'running PreBind plugin "W1": preempted by P')
+
+
+def test_what_nobody_has_begun_is_not_undone() -> None:
+    calls: list[str] = []
+    undoing = {"reserve": [named("W1", Undoing)(calls)]}
+    scheduler = stage({**holding(calls, ("P", 20)), **working(calls, SUCCESS), **undoing})
+    decide(scheduler, make_pod_info())
+    undone = scheduler._bindings.preempt("uid-a", "Q", at(1))
+    assert undone is not None
+    assert not [effect for effect in undone if isinstance(effect, RunCleanup)]
 
 
 @pytest.mark.parametrize("code", [Code.ERROR, Code.UNSCHEDULABLE])
@@ -387,16 +467,13 @@ def test_a_pod_that_is_gone_or_bound_is_not(failure: BindFailure) -> None:
     assert_undone(scheduler, calls, "R")
 
 
-class Undoing(Reserving):
-    """Reserve that has something to take back."""
-
-    def undo(self, pod: PodInfo, node_name: str) -> str:
-        return f"take {pod.name} off {node_name}"
-
-
 @pytest.mark.parametrize("failure", BindFailure)
 def test_what_was_written_for_a_pod_that_is_not_bound_is_taken_back(failure: BindFailure) -> None:
-    scheduler = stage({"reserve": [named("R", Undoing)([]), named("Q", Reserving)([])]})
+    points: Points = {
+        "reserve": [named("R", Undoing)([]), named("Q", Reserving)([])],
+        "preBind": [named("R", PreBinding)([])],
+    }
+    scheduler = stage(points)
     decide(scheduler, make_pod_info())
     effects = scheduler.handle(BindFailed("uid-a", failure, "x"), at(1))
     cleanups = [effect for effect in effects if isinstance(effect, RunCleanup)]
@@ -445,7 +522,8 @@ def test_a_pod_that_waits_and_is_deleted_goes_no_further(is_gone: bool) -> None:
     decide(scheduler, make_pod_info())
     event = PodDeleted("uid-a")
     terminating = PodUpserted(make_pod_info(is_terminating=True, version="2"))
-    assert scheduler.handle(event if is_gone else terminating, at(1)) == []
+    effects = scheduler.handle(event if is_gone else terminating, at(1))
+    assert [type(effect) for effect in effects] == [ReportWait]
     assert_undone(scheduler, calls, "R2", "R1")
     assert scheduler.queue.place_of("uid-a") is None
     assert scheduler.handle(PermitDecided("uid-a", "P"), at(2)) == []

@@ -15,8 +15,15 @@ from scheduler_svc.core.effects import (
     ReportPreemption,
     RunPreBind,
     Victim,
+    WithdrawPreBind,
 )
-from scheduler_svc.core.events import EvictionFinished, NodeUpserted, PodDeleted, PodUpserted
+from scheduler_svc.core.events import (
+    EvictionFinished,
+    NodeUpserted,
+    PodDeleted,
+    PodUpserted,
+    PreBindFinished,
+)
 from scheduler_svc.core.framework.interface import Plugin, PreBindWork
 from scheduler_svc.core.objects import PodCondition
 from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
@@ -295,12 +302,18 @@ def test_a_victim_that_is_made_ready_to_be_bound_is_cancelled() -> None:
     held = make_pod_info("a", priority=1, requests={"cpu": 4})
     assert len(of(RunPreBind, decide(scheduler, held))) == 1
     effects = decide(scheduler, wants(), 1)
-    failed = [e for e in effects if isinstance(e, PatchPodCondition)]
-    assert (failed[0].pod.name, failed[0].message) == (
+    assert the(WithdrawPreBind, effects).pod.name == "a"
+    # Until its work is over it takes its room, and nobody else is evicted instead.
+    assert scheduler._evictions.evicted_uids == {"uid-a"}
+    effects = scheduler.handle(PreBindFinished("uid-a", "W", "withdrawn"), at(2))
+    failed = the(PatchPodCondition, effects)
+    assert (failed.pod.name, failed.message) == (
         "a",
         'running PreBind plugin "W": preempted by DefaultPreemption',
     )
     assert place(scheduler, "a") is Place.BACKOFF
+    assert place(scheduler) is not Place.UNSCHEDULABLE
+    assert not scheduler._evictions.evicted_uids
 
 
 def test_a_victim_that_is_being_bound_is_evicted() -> None:

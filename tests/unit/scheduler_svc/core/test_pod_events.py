@@ -179,6 +179,17 @@ def test_a_pod_of_somebody_elses_that_comes_may_help() -> None:
     assert seen == [("Add", "", "x")]
 
 
+def test_a_pod_that_turns_out_to_have_other_labels_than_assumed_may_help() -> None:
+    """Its labels have changed between the decision and its Binding, in one and the same version."""
+    seen: list[tuple[str, str, str]] = []
+    scheduler = stage({"filter": [named("Watchful", Watchful)(seen)]}, nodes=("n2", "n1"))
+    assert bound_to(decide(scheduler, make_pod_info(labels={"app": "web"}))) == "n2"
+    scheduler.cache.remove_node("n2")
+    decide(scheduler, make_pod_info("waits"))
+    tell(scheduler, make_pod_info(node="n2", labels={"app": "db"}, version="2"))
+    assert seen == [("Update", "1", "a"), ("Add", "", "a")]
+
+
 def test_a_pod_of_ours_that_is_seen_on_its_node_may_help() -> None:
     seen: list[tuple[str, str, str]] = []
     scheduler = stage({"filter": [named("Watchful", Watchful)(seen)]}, nodes=("n2", "n1"))

@@ -17,6 +17,7 @@ from scheduler_svc.core.effects import (
     ReportWait,
     RunCleanup,
     RunPreBind,
+    WithdrawPreBind,
     Victim,
 )
 from scheduler_svc.core.events import (
@@ -51,7 +52,7 @@ class Rig:
         self.binder = Recorder[BindPod]()
         self.patcher = Recorder[PatchPodCondition | PatchNomination]()
         self.recorder = Recorder[RecordEvent]()
-        self.pre_bind = Recorder[RunPreBind | RunCleanup]()
+        self.pre_bind = Recorder[RunPreBind | WithdrawPreBind | RunCleanup]()
         self.evictor = Recorder[EvictPods]()
         self.attempts = AttemptMetrics(("berthmaster",))
         self.plugins = PluginMetrics()
@@ -89,13 +90,16 @@ async def test_each_effect_goes_to_who_carries_it_out() -> None:
     nomination = PatchNomination(POD, "n1")
     eviction = EvictPods(POD, 1, "preempting", (Victim(POD, event),))
     rig.executor.expired([bind, report_attempt("no"), event, patch, work, report_bound()])
+    withdrawal = WithdrawPreBind(POD, "VolumeBinding")
     cleanup = RunCleanup(POD, "DynamicResources", None)
+    withdrawal = WithdrawPreBind(POD, "VolumeBinding")
     rig.executor.expired([nomination, eviction, cleanup, ReportPreemption(POD, "berthmaster", 3)])
+    rig.executor.expired([withdrawal])
     assert rig.binder.effects == [bind]
     assert rig.recorder.effects == [event]
     assert rig.patcher.effects == [patch, nomination]
     assert rig.evictor.effects == [eviction]
-    assert rig.pre_bind.effects == [work, cleanup]
+    assert rig.pre_bind.effects == [work, cleanup, withdrawal]
     sample = Samples(rig.attempts.collect)
     attempts = "scheduler_schedule_attempts_total"
     assert sample(attempts, result="scheduled", profile="berthmaster") == 1

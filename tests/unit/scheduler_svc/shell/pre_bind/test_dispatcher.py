@@ -1,13 +1,14 @@
 """The dispatcher of plugins' work: one outcome for each effect, whatever happens."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import pytest
 
-from scheduler_svc.core.effects import PodReference, RunCleanup, RunPreBind
+from scheduler_svc.core.effects import PodReference, RunCleanup, RunPreBind, WithdrawPreBind
 from scheduler_svc.core.events import PreBindFinished
 from scheduler_svc.shell.pre_bind import PreBindDispatcher
 from tests.faultproxy import wait_until
@@ -48,13 +49,18 @@ class Rig:
 
     @asynccontextmanager
     async def running(
-        self, *, concurrency: int = 2, dry_run: bool = False
+        self,
+        *,
+        concurrency: int = 2,
+        limits: Mapping[type[Any], int] = MappingProxyType({}),
+        dry_run: bool = False,
     ) -> AsyncIterator[PreBindDispatcher]:
         async with PreBindDispatcher(
             {Volumes: self.bind_volumes, Devices: self.refuse, str: self.break_down},
             report=self.outcomes.append,
             may_write=lambda: self.is_leading,
             concurrency=concurrency,
+            limits=limits,
             dry_run=dry_run,
         ) as dispatcher:
             yield dispatcher
@@ -178,3 +184,70 @@ async def test_nobody_waits_for_a_cleanup_but_what_goes_wrong_is_logged(
     (record,) = caplog.records
     assert record.getMessage() == "could not undo a plugin's work"
     assert "no devices for web" in str(vars(record))
+
+
+async def test_one_type_of_work_keeps_no_other_waiting() -> None:
+    rig = Rig()
+    async with rig.running(concurrency=1) as dispatcher:
+        dispatcher.submit(work(1, Volumes()))
+        dispatcher.submit(work(2, Volumes()))
+        dispatcher.submit(work(3, Devices()))
+        await wait_until(lambda: rig.outcomes, what="devices are refused")
+        assert [outcome.uid for outcome in rig.outcomes] == ["uid-3"]
+        rig.gate.set()
+        await wait_until(lambda: len(rig.outcomes) == 3, what="all are done")
+
+
+async def test_a_type_of_work_may_have_a_limit_of_its_own() -> None:
+    rig = Rig()
+    async with rig.running(concurrency=1, limits={Volumes: 3}) as dispatcher:
+        for number in range(5):
+            dispatcher.submit(work(number, Volumes()))
+        await wait_until(lambda: len(rig.begun) == 3, what="three have begun")
+        rig.gate.set()
+        await wait_until(lambda: len(rig.outcomes) == 5, what="all are done")
+
+
+async def test_for_one_pod_one_thing_is_done_at_a_time() -> None:
+    rig = Rig()
+    first = work(1, Volumes())
+    async with rig.running(concurrency=9) as dispatcher:
+        dispatcher.submit(first)
+        dispatcher.submit(RunCleanup(first.pod, "Plugin", Volumes()))
+        dispatcher.submit(work(1, Devices()))
+        await wait_until(lambda: rig.begun, what="the first has begun")
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert rig.begun == ["uid-1"]
+        assert rig.outcomes == []
+        assert len(dispatcher) == 3
+        rig.gate.set()
+        await wait_until(lambda: len(rig.outcomes) == 2, what="all are done")
+        assert len(dispatcher) == 0
+    assert rig.begun == ["uid-1", "uid-1"]
+    assert [outcome.error for outcome in rig.outcomes] == ["", "no devices for web-1"]
+
+
+@pytest.mark.parametrize("follows", [True, False], ids=["after other work", "in the queue"])
+async def test_work_that_has_not_begun_can_be_withdrawn(follows: bool) -> None:
+    rig = Rig()
+    held, queued = (
+        work(1, Volumes()),
+        work(1 if follows else 2, Devices() if follows else Volumes()),
+    )
+    async with rig.running(concurrency=1) as dispatcher:
+        dispatcher.submit(held)
+        await wait_until(lambda: rig.begun, what="the first has begun")
+        dispatcher.submit(queued)
+        dispatcher.submit(WithdrawPreBind(PodReference("default", "x", "uid-9"), "Plugin"))
+        dispatcher.submit(WithdrawPreBind(held.pod, "Other"))
+        assert rig.outcomes == []
+        dispatcher.submit(WithdrawPreBind(queued.pod, "Plugin"))
+        [outcome] = rig.outcomes
+        assert (outcome.uid, outcome.error) == (queued.pod.uid, "withdrawn before it had begun")
+        assert len(dispatcher) == 1
+        # What is under way goes on.
+        dispatcher.submit(WithdrawPreBind(held.pod, "Plugin"))
+        rig.gate.set()
+        await wait_until(lambda: len(rig.outcomes) == 2, what="the first is done")
+    assert rig.outcomes[1] == PreBindFinished("uid-1", "Plugin")
