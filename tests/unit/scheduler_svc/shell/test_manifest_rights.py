@@ -10,7 +10,7 @@ from kubeio.resources import ResourcePath
 from scheduler_svc.shell.object_views import WATCHED_KINDS
 
 MANIFEST = Path(__file__).parents[4] / "deploy/manifests/berthmaster.yaml"
-WATCHING = ("get", "list", "watch")
+WATCHING = ("list", "watch")
 CORE = ""
 
 
@@ -45,7 +45,9 @@ def test_every_watched_kind_may_be_watched(resource: ResourcePath) -> None:
 @pytest.mark.parametrize(
     ("verb", "resource"),
     [
+        ("get", "nodes"),
         ("watch", "nodes"),
+        ("get", "pods"),
         ("watch", "pods"),
         ("create", "pods/binding"),
         ("patch", "pods/status"),
