@@ -24,6 +24,7 @@ from scheduler_svc.core.clock import Now
 from scheduler_svc.core.custom_plugins.adapt import adapt, points_of
 from scheduler_svc.core.custom_plugins.adapters import Adapter, CustomPreBind
 from scheduler_svc.core.custom_plugins.base import BasePlugin
+from scheduler_svc.core.custom_plugins.guard import PluginFailedError
 from scheduler_svc.core.effects import (
     BindPod,
     Effect,
@@ -123,7 +124,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """How an attempt ended.
 
     `node` is where the Pod was bound, "" if it was not; then `message` says why, as the
-    Pod's FailedScheduling event does. `effects` are all that the scheduler asked for.
+    Pod's FailedScheduling event does, or what PreEnqueue keeps it out for. `effects` are
+    all that the scheduler asked for.
     """
 
     node: str
@@ -152,8 +154,9 @@ class Verdict(msgspec.Struct, frozen=True):
 class World:
     """A small cluster and its scheduler; see `cluster`."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, caller: "_Unguarded") -> None:
         self._profile = profile
+        self._caller = caller
         self._scheduler = Scheduler([profile])
         self._seconds = 0.0
         self._pods: dict[str, PodInfo] = {}
@@ -177,7 +180,9 @@ class World:
 
     def schedule(self, new: PodInfo) -> Outcome:
         """Add a Pod and make attempts until none is due; gives how the last one of it ended."""
+        self._caller.refusal = ""
         self.add(new)
+        kept_out = self._caller.refusal
         effects: list[Effect] = []
         while (step := self._scheduler.step(self._now())) is not None:
             effects += self._carry_out(step)
@@ -187,10 +192,11 @@ class World:
             for e in effects
             if isinstance(e, RecordEvent) and e.type is EventType.WARNING and e.pod.uid == new.uid
         ]
+        message = ""
+        if not binding:
+            message = warnings[-1] if warnings else kept_out
         return Outcome(
-            node=binding[-1].node_name if binding else "",
-            message="" if binding or not warnings else warnings[-1],
-            effects=tuple(effects),
+            node=binding[-1].node_name if binding else "", message=message, effects=tuple(effects)
         )
 
     def judge(self, new: PodInfo) -> Verdict:
@@ -249,12 +255,13 @@ def cluster(
 
     `weights` are by the plugins' names, 1 if not given.
     """
-    adapters = [adapt(plugin, _Unguarded()) for plugin in plugins]
+    caller = _Unguarded()
+    adapters = [adapt(plugin, caller) for plugin in plugins]
     points: dict[str, list[Plugin]] = {"queueSort": [PrioritySort()], "bind": [DefaultBinder()]}
     for adapter in adapters:
         for point in points_of(type(adapter.plugin)):
             _place(points, point, adapter)
-    world = World(Profile(SCHEDULER_NAME, points, weights or {}))
+    world = World(Profile(SCHEDULER_NAME, points, weights or {}), caller)
     world.add(*nodes, *pods)
     return world
 
@@ -271,12 +278,27 @@ def _place(points: dict[str, list[Plugin]], point: str, adapter: Adapter) -> Non
 
 
 class _Unguarded:
-    """Calls plugins as they are: what they raise is what the test shows."""
+    """Calls plugins as they are: what they raise is what the test shows.
+
+    An answer that is none, which nothing has raised, ends the attempt as it does in a cluster.
+    `refusal` is what the last PreEnqueue said, "" if it let the Pod in.
+    """
+
+    def __init__(self) -> None:
+        self.refusal = ""
 
     def call(self, plugin: str, point: str, method: Callable[[], Any]) -> Any:
-        """Give what `method` gives."""
-        del plugin, point
-        return method()
+        """Give what `method` gives, and raise what the plugin's own code raises."""
+        del plugin
+        try:
+            answer = method()
+        except PluginFailedError as failure:
+            if failure.__cause__ is None:
+                raise
+            raise failure.__cause__ from None
+        if point == "pre_enqueue":
+            self.refusal = answer if isinstance(answer, str) else ""
+        return answer
 
 
 async def _awaited(work: Any) -> None:

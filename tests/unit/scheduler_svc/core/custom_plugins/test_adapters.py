@@ -89,7 +89,8 @@ def test_points_are_asked_in_order() -> None:
 def test_a_pod_may_be_kept_out_of_the_queue() -> None:
     diary = Diary("not before noon")
     outcome = cluster(nodes=NODES, plugins=[diary]).schedule(pod("p"))
-    assert (outcome.node, diary.notes) == ("", ["enqueue p"])
+    assert (outcome.node, outcome.message) == ("", "not before noon")
+    assert diary.notes == ["enqueue p"]
 
 
 def test_pre_filter_may_reject_or_name_the_nodes() -> None:

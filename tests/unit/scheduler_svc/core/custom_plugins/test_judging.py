@@ -208,6 +208,14 @@ def test_a_failure_is_the_classes(plugin: Any, failure: str) -> None:
     assert prepared.failure() == Status(Code.ERROR, (failure,), type(plugin).__name__)
 
 
+@pytest.mark.parametrize("ask", ["schedule", "judge"])
+def test_in_a_test_a_plugin_raises_what_it_raises(ask: str) -> None:
+    world = cluster(nodes=NODES, plugins=[Fragile()])
+    with pytest.raises(KeyError, match="zone") as caught:
+        getattr(world, ask)(pod())
+    assert caught.traceback[-1].name == "filter"
+
+
 def test_after_a_failure_it_is_the_reason_of_every_node() -> None:
     cache = make_cache(NODES)
     prepared = prepare(profile(Fragile()), pod(), cache.cluster)
