@@ -72,9 +72,9 @@ def process(
 def kubeconfig_of_account(plane: ControlPlane, folder: Path) -> Path:
     """Give the manifest's ServiceAccount its rights, and a kubeconfig with a token of its."""
     for document in yaml.safe_load_all((ROOT / "deploy/manifests/berthmaster.yaml").read_text()):
-        path = PATHS.get(document["kind"])
-        if path is not None:
-            create(plane, path.format(document["metadata"].get("namespace", "")), document)
+        collection = PATHS.get(document["kind"])
+        if collection is not None:
+            create(plane, collection.format(document["metadata"].get("namespace", "")), document)
     account = PATHS["ServiceAccount"].format("berthmaster")
     token = create(plane, f"{account}/berthmaster-scheduler/token", {"spec": {}})
     configuration = yaml.safe_load(plane.kubeconfig_path.read_text())
