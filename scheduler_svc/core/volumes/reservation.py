@@ -2,7 +2,8 @@
 
 Source: pkg/scheduler/framework/plugins/volumebinding/binder.go (`AssumePodVolumes`,
 `bindAPIUpdate`, `checkBindings`), v1.36.3. Differences: what is so already is not written;
-whether a write of ours has been seen shows in the assumption, which it ends.
+whether a write of ours has been seen shows in the assumption, which it ends; another claim of
+the same name is not waited for, nor a volume that is kept for another claim.
 """
 
 import msgspec
@@ -109,7 +110,7 @@ class Reservation:
         if volume is None:
             name = binding.volume.name
             return _error(f'failed to check binding: persistentvolumes "{name}" not found')
-        if claim is None:
+        if claim is None or claim.metadata.uid != binding.claim.metadata.uid:
             key = binding.claim.key
             return _error(f'failed to check binding: persistentvolumeclaims "{key}" not found')
         if known.get(volume.name) is not volume:
@@ -121,11 +122,13 @@ class Reservation:
         reference = volume.spec.claim_ref
         if reference is None or not reference.uid:
             return _error(f'ClaimRef got reset for pv "{volume.name}"')
+        if reference.uid != claim.metadata.uid:
+            return _error(f'pv "{volume.name}" is kept for another claim')
         return SUCCESS if claim.is_fully_bound else WAIT
 
     def _progress_of_provision(self, provided: PersistentVolumeClaim, node: NodeInfo) -> Status:
         claim = self._volumes.claims.told(provided.key)
-        if claim is None:
+        if claim is None or claim.metadata.uid != provided.metadata.uid:
             key = provided.key
             return _error(
                 f'failed to check provisioning pvc: persistentvolumeclaims "{key}" not found'

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from scheduler_svc.core.cluster import Cluster
@@ -15,6 +16,7 @@ from scheduler_svc.core.storage_objects import (
     ClaimReference,
     PersistentVolume,
     PersistentVolumeClaim,
+    StorageMeta,
     VolumeIDSource,
 )
 from scheduler_svc.core.volumes.migration import AWS, ZONE
@@ -206,9 +208,24 @@ def move_volume(rig: Rig) -> None:
     tell(rig.cluster, make_volume("disk", on="b", claim="x"))
 
 
+def replace_claim(rig: Rig) -> None:
+    other = make_claim("x")
+    tell(rig.cluster, msgspec.structs.replace(other, metadata=another(other.metadata)))
+
+
+def keep_for_another(rig: Rig) -> None:
+    tell(rig.cluster, make_volume("disk", on="a", claim="z"))
+
+
+def another(metadata: StorageMeta) -> StorageMeta:
+    return msgspec.structs.replace(metadata, uid="uid-another")
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
+        (replace_claim, 'failed to check binding: persistentvolumeclaims "default/x" not found'),
+        (keep_for_another, 'pv "disk" is kept for another claim'),
         (lose_volume, 'failed to check binding: persistentvolumes "disk" not found'),
         (lose_claim, 'failed to check binding: persistentvolumeclaims "default/x" not found'),
         (reset_reference, 'ClaimRef got reset for pv "disk"'),
@@ -237,6 +254,11 @@ def forget_annotations(rig: Rig) -> None:
     tell(rig.cluster, make_claim("y"))
 
 
+def replace_claim_to_make(rig: Rig) -> None:
+    other = make_claim("y", selected_node="a")
+    tell(rig.cluster, msgspec.structs.replace(other, metadata=another(other.metadata)))
+
+
 def make_elsewhere(rig: Rig) -> None:
     annotations = {SELECTED_NODE: "a", BIND_COMPLETED: "yes"}
     tell(rig.cluster, make_claim("y", volume="made", annotations=annotations))
@@ -251,6 +273,10 @@ def make_elsewhere(rig: Rig) -> None:
             'failed to check provisioning pvc: persistentvolumeclaims "default/y" not found',
         ),
         (refuse, 'provisioning failed for PVC "y"'),
+        (
+            replace_claim_to_make,
+            'failed to check provisioning pvc: persistentvolumeclaims "default/y" not found',
+        ),
         (forget_annotations, 'selectedNode annotation reset for PVC "y"'),
         (
             make_elsewhere,
