@@ -47,6 +47,15 @@ class LazyGroup(click.Group):
             raise TypeError(f"{SUBCOMMANDS[cmd_name].module}.command is no command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; where there is none of that name, say which there are."""
+        unknown = args[0] not in SUBCOMMANDS and not args[0].startswith("-")
+        if unknown and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}; there are: {', '.join(SUBCOMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their summaries."""
         del ctx

@@ -192,6 +192,7 @@ def _tell_what_next(plane: ControlPlane, reporter: Reporter) -> None:
         reporter.plain(
             "  kubectl apply -f deploy/manifests/playground.yaml    # Nodes and Pods to try"
         )
+        reporter.plain("  .venv/bin/berthmaster scheduler    # gives the Pods their Nodes")
     reporter.plain(f"  {_down_command(plane.directory.path)}    # ends it and removes its files")
 
 

@@ -52,6 +52,13 @@ def options_of(started: list[StartPlan], *arguments: str) -> SchedulerOptions:
     return plan.options
 
 
+def test_an_unknown_command_is_told_which_there_are() -> None:
+    result = invoke("schedular", "--dry-run")
+    assert result.exit_code == 2
+    assert "No such command 'schedular'; there are: scheduler, agent, " in result.stderr
+    assert "No such option '--schedular'" in invoke("--schedular").stderr
+
+
 def test_help_names_every_command_and_imports_none() -> None:
     code = (
         "import sys; from berthmaster.cli.root import cli; "
