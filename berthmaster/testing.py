@@ -93,6 +93,7 @@ def pod(
 ) -> PodInfo:
     """Make a Pod with one container.
 
+    Of `annotations` plugins see those that one of them names in `pod_annotations`.
     `on` is the Node it is on already, `owner` kind and name of its controller, `spec`
     whatever else its manifest shall say, in the API's form.
     """
@@ -154,8 +155,9 @@ class Verdict(msgspec.Struct, frozen=True):
 class World:
     """A small cluster and its scheduler; see `cluster`."""
 
-    def __init__(self, profile: Profile, caller: "_Unguarded") -> None:
+    def __init__(self, profile: Profile, caller: "_Unguarded", annotations: frozenset[str]) -> None:
         self._profile = profile
+        self._annotations = annotations
         self._caller = caller
         self._scheduler = Scheduler([profile])
         self._seconds = 0.0
@@ -167,8 +169,9 @@ class World:
             if isinstance(new, NodeInfo):
                 self._scheduler.handle(NodeUpserted(new), self._now())
             else:
-                self._pods[new.uid] = new
-                self._scheduler.handle(PodUpserted(new), self._now())
+                kept = self._as_kept(new)
+                self._pods[kept.uid] = kept
+                self._scheduler.handle(PodUpserted(kept), self._now())
 
     def remove(self, gone: PodInfo) -> None:
         """Delete a Pod."""
@@ -202,7 +205,7 @@ class World:
     def judge(self, new: PodInfo) -> Verdict:
         """Ask the plugins about a Pod and every Node; nothing is placed."""
         cluster = self._scheduler.cluster
-        verdict = judge(prepare(self._profile, new, cluster), cluster.columns)
+        verdict = judge(prepare(self._profile, self._as_kept(new), cluster), cluster.columns)
         names = cluster.columns.names
         feasible = [names[row] for row in verdict.rows]
         return Verdict(
@@ -222,6 +225,11 @@ class World:
         """Let time pass: backoffs end, waits time out."""
         self._seconds += seconds
         self._carry_out(self._scheduler.expire(self._now()))
+
+    def _as_kept(self, new: PodInfo) -> PodInfo:
+        """Leave out the annotations that no plugin names, as the running scheduler does."""
+        kept = tuple((key, value) for key, value in new.annotations if key in self._annotations)
+        return msgspec.structs.replace(new, annotations=kept)
 
     def _now(self) -> Now:
         return Now(monotonic_seconds=self._seconds, wall_seconds=1_700_000_000 + self._seconds)
@@ -261,7 +269,8 @@ def cluster(
     for adapter in adapters:
         for point in points_of(type(adapter.plugin)):
             _place(points, point, adapter)
-    world = World(Profile(SCHEDULER_NAME, points, weights or {}), caller)
+    annotations = frozenset().union(*(plugin.pod_annotations for plugin in plugins))
+    world = World(Profile(SCHEDULER_NAME, points, weights or {}), caller, annotations)
     world.add(*nodes, *pods)
     return world
 

@@ -153,6 +153,8 @@ def _mistake_of(candidate: Any) -> str:
     if unknown:
         allowed = ", ".join(sorted(DECLARABLE))
         return f"pod_fields names {', '.join(unknown)}; it may name {allowed}"
+    if "annotations" in candidate.pod_fields and not candidate.pod_annotations:
+        return "pod_fields names annotations, so pod_annotations must name which; none is kept else"
     args_type: Any = candidate.args_type
     if not (isinstance(args_type, type) and issubclass(args_type, Args)):
         return "args_type is no subclass of berthmaster.plugin.Args"

@@ -208,6 +208,23 @@ def test_a_failure_is_the_classes(plugin: Any, failure: str) -> None:
     assert prepared.failure() == Status(Code.ERROR, (failure,), type(plugin).__name__)
 
 
+class Annotated(NodePlugin[Any]):
+    """Shows which annotations it sees, as the reason."""
+
+    pod_fields = frozenset({"annotations"})
+    pod_annotations = frozenset({"a/kept"})
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return ", ".join(pod.annotations)
+
+
+def test_plugins_see_the_annotations_that_they_name_and_no_others() -> None:
+    world = cluster(nodes=NODES[:1], plugins=[Annotated()])
+    new = pod(annotations={"a/kept": "1", "b/other": "2"})
+    assert world.judge(new).reasons == {"a": ("a/kept",)}
+    assert world.schedule(new).message == "0/1 nodes are available: 1 a/kept."
+
+
 @pytest.mark.parametrize("ask", ["schedule", "judge"])
 def test_in_a_test_a_plugin_raises_what_it_raises(ask: str) -> None:
     world = cluster(nodes=NODES, plugins=[Fragile()])

@@ -59,6 +59,13 @@ class Curious(NodeName):
     pod_fields = frozenset({"mood"})
 
 
+class Forgetful(NodeName):
+    """Reads annotations, and does not say which."""
+
+    name = "Forgetful"
+    pod_fields = frozenset({"annotations"})
+
+
 class WrongArgs(NodeName):
     """Has arguments that are none."""
 
@@ -154,6 +161,7 @@ def test_a_constructor_that_fails_names_its_plugin() -> None:
         ("json:loads", "is no subclass of NodePlugin or VectorPlugin of berthmaster.plugin"),
         (f"{MODULE}:NodePlugin", "NodePlugin is a base for plugins, not one"),
         (f"{MODULE}:Idle", "Idle defines no method of a plugin, such as filter or score"),
+        (f"{MODULE}:Forgetful", "pod_fields names annotations, so pod_annotations must name which"),
         (f"{MODULE}:Curious", "pod_fields names mood; it may name annotations, labels, name, "),
         (f"{MODULE}:WrongArgs", "args_type is no subclass of berthmaster.plugin.Args"),
         (f"{MODULE}:NodeName", "NodeName is one of kube-scheduler's own plugins"),
