@@ -17,8 +17,8 @@ from scheduler_svc.core.effects import (
     ReportWait,
     RunCleanup,
     RunPreBind,
-    WithdrawPreBind,
     Victim,
+    WithdrawPreBind,
 )
 from scheduler_svc.core.events import (
     BindFailed,
