@@ -100,7 +100,7 @@ class ExplainedAttempt(msgspec.Struct, frozen=True):
     """What an attempt for a Pod would find, and do if it found nothing.
 
     `failure` is what went wrong in a plugin, which ends an attempt; `post_filter` is None
-    unless it was asked for and came into it: some Node there is, and none fits.
+    unless it was asked for and came into it: no Node fits.
     """
 
     prepared: PreparedClass
@@ -127,7 +127,7 @@ def explain_attempt(
     if prepared.rejection is not None and prepared.rejection.code is Code.ERROR:
         failure = prepared.rejection
     result = None
-    wanted = with_post_filter and bool(profile.post_filter) and cache.columns.node_count > 0
+    wanted = with_post_filter and bool(profile.post_filter)
     if wanted and failure is None and not len(verdict.rows):
         attempt = FailedAttempt(
             pod=pod,

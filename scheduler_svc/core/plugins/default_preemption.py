@@ -29,6 +29,7 @@ from scheduler_svc.core.preemption import Budgets, Search, choose
 from scheduler_svc.core.status import SUCCESS, Code, Status
 
 NEVER: Final = "not eligible due to preemptionPolicy=Never."
+NO_NODES: Final = "no nodes available"
 WAITING: Final = "not eligible due to a terminating pod on the nominated node."
 _NOT_HELPFUL: Final = Status(
     Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("Preemption is not helpful for scheduling",)
@@ -80,6 +81,8 @@ class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
         if reason:
             return PostFilterResult(Status(Code.UNSCHEDULABLE, (f"preemption: {reason}",)))
         columns = attempt.cache.columns
+        if columns.node_count == 0:
+            return PostFilterResult(Status(Code.ERROR, (f"preemption: {NO_NODES}",)))
         rows = attempt.diagnosis.rows_with(Code.UNSCHEDULABLE, columns)
         search = Search(attempt, self._current_budgets(attempt))
         found = search.run(_rotated(rows, attempt.seed), self._wanted_count(len(rows)))

@@ -169,7 +169,7 @@ def test_an_attempt_leaves_room_for_nominated_pods() -> None:
         ("a", "a", True, HELP),
         ("a", "a", False, None),
         ("ab", "a", True, None),
-        ("", "", True, None),
+        ("", "", True, HELP),
     ],
     ids=["fits nowhere", "not wanted", "fits", "no Nodes"],
 )

@@ -92,6 +92,12 @@ def test_without_candidates_the_nomination_is_cleared() -> None:
     assert result.nomination == CLEARED
 
 
+def test_without_nodes_it_is_an_error() -> None:
+    result = ask(failed_attempt(wants(4), []))
+    assert result.status == Status(Code.ERROR, ("preemption: no nodes available",))
+    assert result.nomination is None
+
+
 def test_where_nothing_can_help_nobody_is_looked_at() -> None:
     nodes = [make_node_info("a", cpu=2), make_node_info("b", cpu=2)]
     result = ask(failed_attempt(wants(4), nodes))
