@@ -5,7 +5,6 @@ PreScore what upstream's computes Node by Node, it gets that point in addition.
 """
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
@@ -35,6 +34,7 @@ from scheduler_svc.shell.config.arguments import (
     NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
+    NodeVolumeLimitsArgs,
     PodTopologySpreadArgs,
     ResourceSpec,
     VolumeBindingArgs,
@@ -42,7 +42,12 @@ from scheduler_svc.shell.config.arguments import (
 from scheduler_svc.shell.config.arguments import ScoringStrategy as StrategyArguments
 from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
 
-_NO_ARGUMENTS: Final[PluginArguments] = MappingProxyType({})
+_WITH_QUIRKS: Final = (
+    DynamicResourcesArgs,
+    InterPodAffinityArgs,
+    NodeVolumeLimitsArgs,
+    PodTopologySpreadArgs,
+)
 
 _PREPARING: Final[tuple[tuple[ExtensionPoint, ExtensionPoint, type[Plugin]], ...]] = (
     (ExtensionPoint.PRE_FILTER, ExtensionPoint.FILTER, PreFilterPlugin),
@@ -137,7 +142,7 @@ def _constructor_arguments(
     arguments: ArgumentsStruct | RawArguments | None, ignored: frozenset[str]
 ) -> PluginArguments:
     """Give the keyword arguments of a plugin's constructor."""
-    result: dict[str, Any] = {}
+    result = _quirks(arguments)
     match arguments:
         case RawArguments():
             # Only the plugin, a user's, knows what they are.
@@ -155,22 +160,23 @@ def _constructor_arguments(
             result["min_candidate_nodes_absolute"] = arguments.min_candidate_nodes_absolute
         case PodTopologySpreadArgs():
             result["default_constraints"] = _default_constraints(arguments)
-            result["upstream_quirks"] = arguments.upstream_quirks is not False
         case InterPodAffinityArgs():
             result["hard_pod_affinity_weight"] = arguments.hard_pod_affinity_weight
             result["ignore_preferred_terms_of_existing_pods"] = (
                 arguments.ignore_preferred_terms_of_existing_pods
             )
-            result["upstream_quirks"] = arguments.upstream_quirks is not False
         case DynamicResourcesArgs():
             result["filter_timeout_seconds"] = arguments.filter_timeout_seconds
             result["binding_timeout_seconds"] = arguments.binding_timeout_seconds
-            result["upstream_quirks"] = arguments.upstream_quirks is not False
         case VolumeBindingArgs():
             result["bind_timeout_seconds"] = arguments.bind_timeout_seconds
-        case _:
-            return _NO_ARGUMENTS
     return result
+
+
+def _quirks(arguments: ArgumentsStruct | RawArguments | None) -> dict[str, Any]:
+    if isinstance(arguments, _WITH_QUIRKS):
+        return {"upstream_quirks": arguments.upstream_quirks is not False}
+    return {}
 
 
 def _default_constraints(

@@ -19,6 +19,7 @@ from scheduler_svc.core.framework.interface import (
     MAX_NODE_SCORE,
     ClusterScorePlugin,
     NormalizedScorePlugin,
+    Plugin,
     Scope,
 )
 from scheduler_svc.core.framework.normalized_share import NormalizedShare
@@ -58,6 +59,7 @@ class ClusterEvaluation:
 
     __slots__ = (
         "_dtype",
+        "_fallible",
         "_filters",
         "_local",
         "_normalized",
@@ -73,6 +75,9 @@ class ClusterEvaluation:
         self.prepared = prepared
         self._local = Evaluation(_local_part(prepared))
         self._filters = [f for f in prepared.filters if f[0].filter_scope is Scope.CLUSTER]
+        self._fallible = [
+            f for f in self._filters if type(f[0]).forget_failure is not Plugin.forget_failure
+        ]
         self._normalized = [
             NormalizedShare(plugin, state, weight)
             for plugin, state, weight in prepared.scores
@@ -106,6 +111,8 @@ class ClusterEvaluation:
         nodes = NodeView(columns, slice(0, len(columns.infos)))
         feasible = self._local.totals != INFEASIBLE
         known = feasible[: nodes.count]
+        for plugin, state in self._fallible:
+            plugin.forget_failure(state)
         for plugin, state in self._filters:
             if plugin.asks_candidates_only:
                 candidates: RowArray = np.flatnonzero(known)

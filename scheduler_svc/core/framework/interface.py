@@ -84,6 +84,9 @@ class Plugin:
         del state
         return None
 
+    def forget_failure(self, state: "State") -> None:
+        """Forget what went wrong when it was last asked what would be, were Pods elsewhere."""
+
 
 class EnqueueExtensions(Plugin, ABC):
     """Names the events that may undo the plugin's rejections.

@@ -1,12 +1,10 @@
 """NodeVolumeLimits: a Node takes so many volumes of a CSI driver.
 
-Source: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, v1.36.3. Differences: a
-Pod on a Node whose volume cannot be made sense of is not counted, where upstream fails the
-attempt; a limit that is gone, a new Node and a change of the Pod's claim are reasons to try
-again.
+Source: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go, v1.36.3. Differences:
+a limit that is gone, a new Node and a change of the Pod's claim are reasons to try again.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -50,21 +48,36 @@ class NewVolumes(msgspec.Struct):
     """The volumes that a Pod would bring to a Node.
 
     `status` is set where they cannot be told; on Nodes with a CSINode only, if it `needs_csi`.
-    `is_failing`: a Node has been asked about where an error shows.
+    `failure`: what was found to be wrong on the first by name of the Nodes asked about.
     """
 
     all: ClusterVolumes
     volumes: tuple[CSIVolume, ...]
     status: Status | None = None
     needs_csi: bool = False
-    is_failing: bool = False
+    failure: Status | None = None
+    failed_node: str = ""
+
+    def fail(self, status: Status, node_names: Iterable[str]) -> None:
+        """Note an error on some Nodes."""
+        for name in node_names:
+            if self.failure is None or name < self.failed_node:
+                self.failure, self.failed_node = status, name
 
 
 class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
-    """Rejects Nodes that cannot take the Pod's volumes besides those they have."""
+    """Rejects Nodes that cannot take the Pod's volumes besides those they have.
+
+    With `upstream_quirks` a Pod whose volumes make no sense fails the attempts of all other
+    Pods with volumes on its Node, if that has limits; else such volumes are not counted.
+    """
 
     name = "NodeVolumeLimits"
     filter_scope = Scope.CLUSTER
+    asks_candidates_only = True
+
+    def __init__(self, *, upstream_quirks: bool = True) -> None:
+        self._follows_quirks = upstream_quirks
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
         """Give the volumes that the Pod's claims and its own volumes count as."""
@@ -84,11 +97,25 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         if state.status is not None:
             failing = (_failing(state) & nodes.columns.live)[nodes.rows]
             if state.status.code is Code.ERROR:
-                state.is_failing |= bool(failing.any())
+                state.fail(state.status, _names(nodes, failing))
             return ~failing
         if not state.volumes:
             return None
-        return ~state.all.attached.exceeding(state.volumes)[nodes.rows]
+        fits: BoolArray = ~state.all.attached.exceeding(state.volumes)[nodes.rows]
+        for fault, failing in self._faults(state, nodes):
+            state.fail(fault, _names(nodes, failing))
+            fits &= ~failing
+        return fits
+
+    def _faults(self, state: NewVolumes, nodes: NodeView) -> Iterator[tuple[Status, BoolArray]]:
+        """Give what is wrong with Pods that are there already; by Node, bool `(K,)` each."""
+        if not self._follows_quirks or not state.volumes:
+            return
+        faulty = state.all.faulty_pods
+        for row in sorted(faulty.rows):
+            asked = np.arange(nodes.columns.capacity)[nodes.rows] == row
+            if asked.any() and state.all.attached.is_limited(row):
+                yield _error(faulty.fault(row)), asked
 
     def is_concerned_by(self, state: NewVolumes, pod: PodInfo) -> bool:
         """Whether a Pod has volumes at all."""
@@ -96,13 +123,22 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         return bool(pod.volumes)
 
     def rejections(self, state: NewVolumes, nodes: NodeView) -> Sequence[Rejection]:
-        """One reason for all."""
-        status = state.status or Status(Code.UNSCHEDULABLE, (REASON,))
-        return [Rejection.of_all(status, nodes)]
+        """One reason for all, but for Nodes with faulty Pods."""
+        if state.status is not None:
+            return [Rejection.of_all(state.status, nodes)]
+        rejections = [Rejection(*fault) for fault in self._faults(state, nodes)]
+        rest = np.ones(nodes.count, dtype=np.bool_)
+        for rejection in rejections:
+            rest &= ~rejection.nodes
+        return [*rejections, Rejection(Status(Code.UNSCHEDULABLE, (REASON,)), rest)]
 
     def failure(self, state: NewVolumes) -> Status | None:
-        """Give the volume's fault, if it shows on a Node that was asked about."""
-        return state.status if state.is_failing else None
+        """Give a volume's fault, if it shows on a Node that was asked about."""
+        return state.failure
+
+    def forget_failure(self, state: NewVolumes) -> None:
+        """Begin anew."""
+        state.failure = None
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when limits grow, volumes go, or the Pod's claim changes."""
@@ -144,6 +180,11 @@ def _new_volumes(pod: PodInfo, volumes: ClusterVolumes) -> NewVolumes:
         if counted is not None:
             found[counted] = None
     return NewVolumes(volumes, tuple(found))
+
+
+def _names(nodes: NodeView, mask: BoolArray) -> Iterator[str]:
+    rows = np.arange(nodes.columns.capacity)[nodes.rows][mask]
+    return (nodes.columns.names[row] for row in rows)
 
 
 def _error(text: str) -> Status:

@@ -115,6 +115,11 @@ class AttachedVolumes:
         self.refresh()
         return self._has_csi_node
 
+    def is_limited(self, row: int) -> bool:
+        """Whether a Node has a limit for any driver."""
+        self.refresh()
+        return any(limits[row] != NO_LIMIT for limits in self._limits.values())
+
     def held(self) -> dict[CSIVolume, set[str]]:
         """Give the Nodes that each volume is on, for comparison with a recount."""
         self.refresh()

@@ -8,6 +8,7 @@ from scheduler_svc.core.volumes.assumed import AssumedObjects
 from scheduler_svc.core.volumes.attached_volumes import AttachedVolumes
 from scheduler_svc.core.volumes.capacities import StorageCapacities
 from scheduler_svc.core.volumes.disks import DisksInUse
+from scheduler_svc.core.volumes.faulty_pods import FaultyPods
 from scheduler_svc.core.volumes.node_rows import NodeRows
 from scheduler_svc.core.volumes.persistent_volumes import PersistentVolumes
 
@@ -29,6 +30,7 @@ class ClusterVolumes:
         self.node_rows = NodeRows(columns)
         self.disks = DisksInUse()
         self.attached = AttachedVolumes(columns, objects)
+        self.faulty_pods = FaultyPods(objects[ObjectKind.PERSISTENT_VOLUME_CLAIM])
         self._claim_uses: dict[str, int] = {}
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
@@ -56,3 +58,4 @@ class ClusterVolumes:
                     del self._claim_uses[key]
         self.disks.count(pod, row, sign)
         self.attached.count(pod, row, sign)
+        self.faulty_pods.count(pod, row, sign)

@@ -141,6 +141,12 @@ class DefaultConstraint(ArgumentsStruct, frozen=True):
     match_label_keys: tuple[str, ...] = ()
 
 
+class NodeVolumeLimitsArgs(ArgumentsStruct, frozen=True):
+    """Arguments of NodeVolumeLimits, ours alone: `upstream_quirks` as in `InterPodAffinityArgs`."""
+
+    upstream_quirks: bool | None = None
+
+
 class PodTopologySpreadArgs(ArgumentsStruct, frozen=True):
     """Arguments of PodTopologySpread.
 
@@ -191,6 +197,7 @@ ARGUMENT_TYPES: Final[Mapping[str, type[ArgumentsStruct]]] = MappingProxyType(
         "NodeAffinity": NodeAffinityArgs,
         "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
         "NodeResourcesFit": NodeResourcesFitArgs,
+        "NodeVolumeLimits": NodeVolumeLimitsArgs,
         "PodTopologySpread": PodTopologySpreadArgs,
         "VolumeBinding": VolumeBindingArgs,
     }

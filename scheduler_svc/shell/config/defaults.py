@@ -16,6 +16,7 @@ from scheduler_svc.shell.config.arguments import (
     ArgumentsStruct,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
+    NodeVolumeLimitsArgs,
     PodTopologySpreadArgs,
     ResourceSpec,
 )
@@ -82,9 +83,12 @@ def _extender(given: Extender) -> Extender:
 
 
 def default_arguments(plugin: str) -> ArgumentsStruct | None:
-    """Return the arguments of an in-tree plugin that is given none; `None`: it takes none."""
+    """Return the arguments of an in-tree plugin that is given none; `None`: it takes none.
+
+    `None` also where all of them are ours, so that defaults are kube-scheduler's.
+    """
     type_ = ARGUMENT_TYPES.get(plugin)
-    return None if type_ is None else type_()
+    return None if type_ in (None, NodeVolumeLimitsArgs) else type_()
 
 
 def arguments_with_defaults(arguments: T) -> T:

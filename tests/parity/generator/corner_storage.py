@@ -200,8 +200,8 @@ def _ephemeral(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -
     if chance(r, 0.3):
         return source, []
     claim = _claim(f"{name_of(pod)}-corner", r, storageClassName="wffc")
-    # A Pod that runs has a claim of its own.
-    is_own = chance(r, 0.7) or not is_pending(pod)
+    # A running Pod's that is another's fails all attempts that come upon it.
+    is_own = chance(r, 0.7 if is_pending(pod) else 0.9)
     uid = pod["metadata"]["uid"] if is_own else "another"
     owner = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": uid}
     claim["metadata"]["ownerReferences"] = [owner | {"controller": True}]
@@ -222,6 +222,8 @@ def _inline(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -> _
             {"emptyDir": {}},
         ]
     )
+    if chance(r, 0.07):
+        source = {"awsElasticBlockStore": {"volumeID": f"aws://z-a/{name}"}}
     return source, []
 
 

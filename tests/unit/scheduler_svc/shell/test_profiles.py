@@ -10,10 +10,22 @@ from scheduler_svc.core.framework.resource_scoring import (
 )
 from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
 from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
+from scheduler_svc.core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.config import Configuration, default_configuration, load_configuration
 from scheduler_svc.shell.profiles import ProfileError, make_profiles
 from tests.builders import make_cache, make_node_info, make_pod_info
+from tests.storage import (
+    DRIVER,
+    csi,
+    ephemeral,
+    make_claim,
+    make_csi_node,
+    make_storage_cluster,
+    make_volume,
+    pod_claiming,
+    pod_with,
+)
 from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.asking import NEAR, Asked
 from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.terms import (
     NOT_TEAM_A,
@@ -21,6 +33,7 @@ from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.terms import (
     prefers,
     term,
 )
+from tests.unit.scheduler_svc.core.plugins.storage_asking import Answer
 from tests.unit.scheduler_svc.core.preemption.building import failed_attempt
 from tests.unit.scheduler_svc.core.preemption.building import pod as preemptible
 
@@ -259,3 +272,27 @@ def test_arguments_of_default_preemption(arguments: str, searched: int) -> None:
     pods[49] = preemptible("p49", 1, started="09:00", node="n49", requests={"cpu": 4})
     attempt = failed_attempt(make_pod_info(priority=10, requests={"cpu": 4}), nodes, pods, seed=30)
     assert plugin.post_filter(attempt).nomination == f"n{searched}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fails"),
+    [("", True), (", args: {}", True), (", args: {upstreamQuirks: false}", False)],
+)
+def test_arguments_of_node_volume_limits(arguments: str, fails: bool) -> None:
+    profile = only_profile(
+        configured(
+            "profiles: [{schedulerName: s, pluginConfig: "
+            f"[{{name: NodeVolumeLimits{arguments}}}]}}]"
+        )
+    )
+    [plugin] = [p for p in profile.filter if isinstance(p, NodeVolumeLimits)]
+    objects = [
+        make_csi_node("a", {DRIVER: 1}),
+        make_claim(volume="pv"),
+        make_volume(csi=csi("h")),
+        make_claim("other-scratch"),
+    ]
+    other = pod_with(ephemeral(), name="other", node="a")
+    cluster = make_storage_cluster([make_node_info("a")], objects, [other])
+    answer = Answer(plugin, pod_claiming("data"), cluster)
+    assert (answer.failure is not None) is fails

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
+from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.plugins.node_volume_limits import NewVolumes, NodeVolumeLimits
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SKIP, SUCCESS, Code
@@ -13,7 +15,7 @@ from scheduler_svc.core.volume_objects import (
     ISCSIVolumeSource,
     Volume,
 )
-from tests.builders import make_node_info
+from tests.builders import make_node_info, make_profile
 from tests.storage import (
     DRIVER,
     claiming,
@@ -28,6 +30,7 @@ from tests.storage import (
     pod_claiming,
     pod_with,
     tell,
+    untell,
 )
 from tests.unit.scheduler_svc.core.plugins.asking import (
     NODE_ADD,
@@ -134,6 +137,74 @@ def test_a_claim_made_for_another_pod_is_a_fault() -> None:
     )
     own = answer(pod, *BOUND, make_claim("web-scratch", owner="uid-web"))
     assert own.nodes == {"a": None, "b": None}
+
+
+OTHER_CLAIM = make_claim("u-scratch")
+MALFORMED = "Invalid format for AWS volume (aws://a/x)"
+
+
+def faulty_pod(node: str) -> PodInfo:
+    """Give a Pod whose claim, u-scratch, may be another Pod's."""
+    return pod_with(ephemeral(), name="u", node=node)
+
+
+def test_a_running_pod_whose_claim_is_another_pods_fails_attempts() -> None:
+    text = (
+        'running "NodeVolumeLimits" filter plugin: '
+        "PVC default/u-scratch was not created for pod default/u (pod is not owner)"
+    )
+    failing = answer(POD, LIMITED, *BOUND, OTHER_CLAIM, users=[faulty_pod("a")])
+    assert failing.nodes == {"a": (Code.ERROR, [text]), "b": None}
+    assert failing.failure is not None
+    assert failing.failure.message == text
+    # Where there are no limits upstream does not look at the Pods.
+    elsewhere = answer(POD, LIMITED, *BOUND, OTHER_CLAIM, users=[faulty_pod("b")])
+    assert elsewhere.nodes == {"a": None, "b": None}
+    # Nor for a Pod that brings no volumes.
+    uncounted = answer(POD, LIMITED, make_claim(), OTHER_CLAIM, users=[faulty_pod("a")])
+    assert uncounted.nodes == {"a": None, "b": None}
+
+
+def test_of_several_faults_the_first_nodes_is_told() -> None:
+    users = [
+        pod_with(ebs("aws://a/x"), name="v", node="b"),
+        faulty_pod("a"),
+        pod_with(ebs("aws://a/x"), name="w", node="a"),
+    ]
+    both = answer(POD, LIMITED, make_csi_node("b", {DRIVER: 1}), *BOUND, OTHER_CLAIM, users=users)
+    assert [rejection and rejection[0] for rejection in both.nodes.values()] == [Code.ERROR] * 2
+    assert both.failure is not None
+    assert "u-scratch" in both.failure.message
+    assert MALFORMED in str(both.nodes["b"])
+
+
+def test_nodes_that_are_full_are_told_apart_from_faulty_ones() -> None:
+    others = [make_claim("other", volume="pv-2"), make_volume("pv-2", csi=csi("h2"))]
+    users = [pod_claiming("other", name="o", node="a"), pod_with(ebs("aws://a/x"), node="b")]
+    limited = [LIMITED, make_csi_node("b", {DRIVER: 1})]
+    mixed = answer(POD, *limited, *BOUND, *others, users=users)
+    assert mixed.nodes["a"] == EXCEEDS
+    assert MALFORMED in str(mixed.nodes["b"])
+
+
+def test_without_quirks_faulty_pods_are_not_counted() -> None:
+    objects = [LIMITED, *BOUND, OTHER_CLAIM]
+    cluster = make_storage_cluster(NODES, objects, [faulty_pod("a")])
+    lenient = Answer(NodeVolumeLimits(upstream_quirks=False), POD, cluster)
+    assert lenient.nodes == {"a": None, "b": None}
+    assert lenient.failure is None
+
+
+def test_what_is_wrong_is_forgotten_before_nodes_are_asked_anew() -> None:
+    plugin = NodeVolumeLimits()
+    cluster = make_storage_cluster(NODES, [LIMITED, *BOUND, OTHER_CLAIM], [faulty_pod("a")])
+    prepared = prepare(make_profile({"preFilter": [plugin], "filter": [plugin]}), POD, cluster)
+    evaluation = evaluation_of(prepared)
+    evaluation.refresh(cluster.columns)
+    assert prepared.failure() is not None
+    untell(cluster, OTHER_CLAIM)
+    evaluation.refresh(cluster.columns)
+    assert prepared.failure() is None
 
 
 def test_what_is_read_is_what_the_volumes_count_as() -> None:
