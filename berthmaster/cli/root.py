@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 from typing import Final, NamedTuple
 
 import click
@@ -10,6 +11,7 @@ from berthmaster import __version__
 
 PROGRAM: Final = "berthmaster"
 _LAST_STANDARD_STREAM: Final = 2
+_INTERRUPTED: Final = 130
 
 
 class _Subcommand(NamedTuple):
@@ -93,5 +95,13 @@ def fill_standard_streams() -> None:
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    fill_standard_streams()
-    cli(prog_name=PROGRAM)
+    try:
+        fill_standard_streams()
+        code = cli.main(prog_name=PROGRAM, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        # Not click's "Aborted!" with a 1: whoever pressed Ctrl-C knows, and shells know 130.
+        code = _INTERRUPTED
+    sys.exit(code)

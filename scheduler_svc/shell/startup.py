@@ -152,6 +152,7 @@ def log_start(plan: StartPlan, identity: str) -> None:
             identity=identity,
             config=configuration.path or "defaults",
             profiles=",".join(profile.scheduler_name for profile in plan.profiles),
+            plugins=",".join(_added_plugins(plan)) or "in-tree",
             leader_election=plan.elects,
         ),
     )
@@ -175,6 +176,12 @@ def log_start(plan: StartPlan, identity: str) -> None:
         )
     if plan.options.dry_run:
         _logger.info("Dry run: nothing is written to the cluster, and there is no election")
+
+
+def _added_plugins(plan: StartPlan) -> list[str]:
+    """Name the plugins in use that are not kube-scheduler's."""
+    used = {name for profile in plan.profiles for name in profile.plugin_names}
+    return sorted(used - IN_TREE.keys())
 
 
 class _ServerVersion(msgspec.Struct, frozen=True, rename="camel"):

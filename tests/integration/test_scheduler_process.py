@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from deploy.controlplane import ControlPlane, Reporter
+from scheduler_svc.shell.object_views import WATCHED_KINDS
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_process import SchedulerProcess, as_json
 
@@ -172,6 +173,8 @@ def test_without_nodes_a_pod_waits(plane: ControlPlane, tmp_path: Path) -> None:
 def test_serves_probes_to_all_and_the_rest_to_whom_rbac_allows(
     plane: ControlPlane, tmp_path: Path
 ) -> None:
+    objects = [kind.resource.plural for kind in WATCHED_KINDS]
+    watched = ["nodes", "pods", *objects, "priorityclasses"]
     tokens = {}
     for name in ("reader", "stranger"):
         account = {"metadata": {"name": name}}
@@ -199,10 +202,7 @@ def test_serves_probes_to_all_and_the_rest_to_whom_rbac_allows(
             "[+]leaderElection ok",
             "[+]watch-lease ok",
             "[+]sched-handler-sync ok",
-            "[+]watch-nodes ok",
-            "[+]watch-pods ok",
-            "[+]watch-namespaces ok",
-            "[+]watch-priorityclasses ok",
+            *[f"[+]watch-{resource} ok" for resource in watched],
             "[+]shutdown ok",
             "readyz check passed",
         ]

@@ -164,7 +164,9 @@ def test_nodes_are_filled_exactly(stage: Stage) -> None:
         for condition in pod["status"].get("conditions", [])
         if condition["status"] == "False"
     }
-    assert messages == {"0/50 nodes are available: 50 Insufficient cpu."}
+    no_room = "0/50 nodes are available: 50 Insufficient cpu."
+    no_victims = "0/50 nodes are available: 50 No preemption victims found for incoming pod."
+    assert messages == {f"{no_room} no new claims to deallocate, preemption: {no_victims}"}
     stage.check()
 
 
