@@ -16,6 +16,7 @@ from kubeio.errors import KubeError
 from kubeio.login import KubeConfigError
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.config import ConfigurationError
+from scheduler_svc.shell.custom_plugins import PluginLoadError
 from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.documents import DocumentError, read_documents
 from scheduler_svc.shell.explain.endpoint import Explanation
@@ -48,6 +49,8 @@ def command(**flags: Any) -> None:
       berthmaster explain --snapshot cluster.yaml
       # under your configuration, with what preemption would do, for scripts
       berthmaster explain --snapshot cluster.yaml --config scheduler.yaml --preempt -o json
+      # with a plugin of your own
+      berthmaster explain --snapshot cluster.yaml --plugin ./one_a_team.py:OneATeam
       # where would this Pod go now?
       berthmaster explain --from-cluster --pod web.yaml
       # what the running scheduler thinks of a Pod, and why it decided as it did
@@ -61,7 +64,7 @@ def command(**flags: Any) -> None:
     try:
         question = question_of(Flags(**flags))
         show(_told(question), question)
-    except (ConfigurationError, ProfileError, UsageError, QuestionError) as error:
+    except (ConfigurationError, PluginLoadError, ProfileError, UsageError, QuestionError) as error:
         _fail(error, _BAD_USAGE)
     except (DocumentError, SnapshotError, InputError, KubeConfigError) as error:
         _fail(error, _BAD_USAGE)
@@ -72,9 +75,10 @@ def command(**flags: Any) -> None:
 def _told(question: Question) -> Iterable[Told]:
     if question.source is Source.SCHEDULER:
         return asyncio.run(ask_scheduler(question, user_agent=_USER_AGENT, note=note))
-    profiles = load_profiles(question.config_path, note=note)
+    profiles = load_profiles(question.config_path, question.plugins, note=note)
     if question.source is Source.SNAPSHOT:
-        snapshot = read_snapshot(read_documents(question.snapshot), note=note)
+        documents = read_documents(question.snapshot)
+        snapshot = read_snapshot(documents, note=note, annotations=profiles.annotations)
         return answers_about(question, snapshot, profiles)
     return asyncio.run(answers_from_cluster(question, profiles, user_agent=_USER_AGENT, note=note))
 

@@ -69,6 +69,13 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
         "profile, for every Pod.",
     ),
     GroupedOption(
+        ("--plugin", "plugins"),
+        group=SOURCE,
+        multiple=True,
+        metavar="MODULE:CLASS",
+        help="A plugin in Python, package.module:Class or path/to/file.py:Class; again for more.",
+    ),
+    GroupedOption(
         ("--preempt",),
         group=ANSWER,
         is_flag=True,

@@ -24,9 +24,19 @@ from scheduler_svc.shell.explain.answer import (
 
 
 class Profiles:
-    """Which profile judges a Pod: the one of its schedulerName, or one for all."""
+    """Which profile judges a Pod: the one of its schedulerName, or one for all.
 
-    def __init__(self, profiles: Sequence[Profile], *, judges_all: bool) -> None:
+    `annotations` are those of Pods that users' plugins read.
+    """
+
+    def __init__(
+        self,
+        profiles: Sequence[Profile],
+        *,
+        judges_all: bool,
+        annotations: frozenset[str] = frozenset(),
+    ) -> None:
+        self.annotations = annotations
         self._by_name: Mapping[str, Profile] = {p.scheduler_name: p for p in profiles}
         self._for_all = profiles[0] if judges_all else None
 

@@ -111,7 +111,7 @@ class ExplainEndpoint:
             if len(body) > MAX_BODY_BYTES:
                 return _refuse(413, f"a Pod has at most {MAX_BODY_BYTES} bytes")
         try:
-            pod = _read_pod(body)
+            pod = _read_pod(body, self._profiles.annotations)
         except InputError as error:
             return _refuse(400, str(error))
         return web.Response(body=await self._answer(pod, request), content_type=_JSON)
@@ -164,7 +164,7 @@ def _tell(
     return _encode(answer if decisions is None else Explanation(answer, decisions=decisions))
 
 
-def _read_pod(body: bytes) -> PodInfo:
+def _read_pod(body: bytes, annotations: frozenset[str]) -> PodInfo:
     try:
         manifest = msgspec.json.decode(body, type=dict[str, object])
     except msgspec.DecodeError as error:
@@ -174,7 +174,7 @@ def _read_pod(body: bytes) -> PodInfo:
     decoded = decode_manifest(manifest)
     if decoded is None:
         raise InputError("the body is no Pod (apiVersion v1)")
-    return PodInterner().intern(decoded.content)
+    return PodInterner(annotations).intern(decoded.content)
 
 
 def _encode(value: object) -> bytes:

@@ -5,9 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
+from scheduler_svc.core.annotated_objects import AnnotatedPod
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.errors import InputError
-from scheduler_svc.core.objects import ApiStruct, Node, ObjectMeta, Pod
+from scheduler_svc.core.objects import ApiStruct, Node, ObjectMeta
 from scheduler_svc.shell.object_views import WATCHED_KINDS
 
 NODE: Final = "Node"
@@ -55,7 +56,8 @@ def object_types() -> Mapping[tuple[str, str], type[Any]]:
     """Give the struct of each apiVersion and kind that decisions depend on."""
     types: dict[tuple[str, str], type[Any]] = {
         ("v1", NODE): Node,
-        ("v1", POD): Pod,
+        # Users' plugins may read annotations.
+        ("v1", POD): AnnotatedPod,
         ("scheduling.k8s.io/v1", PRIORITY_CLASS): PriorityClass,
     }
     for watched in WATCHED_KINDS:

@@ -33,24 +33,28 @@ async def answers_from_cluster(
     """
     credentials = await Credentials.load(question.kubeconfig, context=question.context)
     async with KubeClient(credentials, user_agent=user_agent) as client:
-        snapshot = await list_cluster(client, note=note)
+        snapshot = await list_cluster(client, note=note, annotations=profiles.annotations)
         pods: Iterable[PodInfo] = snapshot.pending.values()
         if question.pod_path:
-            pods = await _admitted(client, question, snapshot, note)
+            pods = await _admitted(client, question, snapshot, profiles.annotations, note)
         elif question.pod_name:
             pods = [named_pod(question, snapshot)]
         return list(explain_all(pods, question, snapshot, profiles))
 
 
 async def _admitted(
-    client: KubeClient, question: Question, snapshot: Snapshot, note: Note
+    client: KubeClient,
+    question: Question,
+    snapshot: Snapshot,
+    annotations: frozenset[str],
+    note: Note,
 ) -> list[PodInfo]:
     manifests = pod_manifests(question.pod_path)
     admitted = await admit_by_server(client, manifests, question.namespace)
     if admitted is not None:
-        return read_pods(admitted)
+        return read_pods(admitted, annotations)
     note(
         "the API server does not let you create Pods, not even for a dry run: what it would add "
         "to them (limit ranges, runtime classes, webhooks) is not known"
     )
-    return new_pods(manifests, snapshot.priority_classes, question.namespace)
+    return new_pods(manifests, snapshot.priority_classes, question.namespace, annotations)

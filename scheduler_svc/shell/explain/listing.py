@@ -37,8 +37,10 @@ class _Page(msgspec.Struct):
     items: list[dict[str, Any]] | None = None
 
 
-async def list_cluster(client: KubeClient, *, note: Note) -> Snapshot:
-    """Read everything that decisions depend on.
+async def list_cluster(
+    client: KubeClient, *, note: Note, annotations: frozenset[str] = frozenset()
+) -> Snapshot:
+    """Read everything that decisions depend on, of Pods' annotations those that are named.
 
     Nodes and Pods must be readable; of other kinds those that the API server does not know or
     does not show are left out, and `note` is told.
@@ -61,7 +63,7 @@ async def list_cluster(client: KubeClient, *, note: Note) -> Snapshot:
             if kind in (NODE, POD):
                 raise
             note(f"{resource}: left out: {error}")
-    return read_snapshot(documents, note=note)
+    return read_snapshot(documents, note=note, annotations=annotations)
 
 
 async def _list(client: KubeClient, kind: str, resource: ResourcePath) -> AsyncIterator[Document]:

@@ -33,6 +33,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         A manifest of one that does not.
     decision_id
         A decision that the scheduler may remember.
+    plugins
+        Users' plugins, as the scheduler's flag names them.
     server, server_ca, token_file
         The URL of the running scheduler, the CA of its certificate, and what to show it.
     lease, port
@@ -46,6 +48,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     decision_id: str = ""
     snapshot: tuple[str, ...] = ()
     config_path: str = ""
+    plugins: tuple[str, ...] = ()
     preempt: bool = False
     output: str = "table"
     best_count: int = 5
@@ -68,6 +71,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     all_pending: bool
     namespace: str
     config_path: str
+    plugins: tuple[str, ...]
     preempt: bool
     output: str
     best: int
@@ -99,6 +103,7 @@ def question_of(flags: Flags) -> Question:
         decision_id=decision_id,
         snapshot=(*flags.snapshot, *paths),
         config_path=flags.config_path,
+        plugins=flags.plugins,
         preempt=flags.preempt,
         output=flags.output,
         best_count=flags.best,
@@ -129,10 +134,11 @@ def _check(flags: Flags, source: Source, asked: Sequence[bool]) -> None:
                 "name what to explain: pod NAME, decision ID, --pod FILE or --all-pending (of "
                 "the running scheduler), or --snapshot FILE or --from-cluster (every pending Pod)"
             )
-        if flags.config_path:
-            raise QuestionError(
-                "--config: the running scheduler has its own; add --from-cluster or --snapshot"
-            )
+        for flag, value in (("--config", flags.config_path), ("--plugin", flags.plugins)):
+            if value:
+                raise QuestionError(
+                    f"{flag}: the running scheduler has its own; add --from-cluster or --snapshot"
+                )
     elif asked[-1]:
         raise QuestionError("decision: only the running scheduler remembers any")
 

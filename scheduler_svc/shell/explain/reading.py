@@ -16,11 +16,18 @@ class SnapshotError(ValueError):
     """Objects that cannot be used; a line for each, with its position."""
 
 
-def read_snapshot(documents: Iterable[Document], *, note: Callable[[str], None]) -> Snapshot:
+def read_snapshot(
+    documents: Iterable[Document],
+    *,
+    note: Callable[[str], None],
+    annotations: frozenset[str] = frozenset(),
+) -> Snapshot:
     """Take in all documents.
 
     Parameters
     ----------
+    annotations
+        What is kept of Pods' annotations.
     note
         Told of every document that is no Kubernetes object, and how many there were of each
         kind that has no part in decisions.
@@ -30,7 +37,7 @@ def read_snapshot(documents: Iterable[Document], *, note: Callable[[str], None])
     DocumentError, SnapshotError
         Where something is broken: the text, or an object of a kind that counts.
     """
-    snapshot, errors, unused = Snapshot(), list[str](), Counter[str]()
+    snapshot, errors, unused = Snapshot(annotations), list[str](), Counter[str]()
     for where, content in documents:
         if not is_kubernetes_object(content):
             note(f"{where}: skipped: no Kubernetes object, which has an apiVersion and a kind")

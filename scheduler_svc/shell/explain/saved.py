@@ -1,11 +1,14 @@
 """Answers from a snapshot: all its pending Pods, one of them, or Pods that it does not have."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.pods import PodInfo, PodInterner
+from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.clock import read_now
+from scheduler_svc.shell.custom_plugins import load_custom_plugins
+from scheduler_svc.shell.custom_plugins.feeds import feeds_of
 from scheduler_svc.shell.explain.admission import admit
 from scheduler_svc.shell.explain.answer import Answer, with_gate
 from scheduler_svc.shell.explain.asking import Profiles, explain
@@ -22,23 +25,34 @@ EXTENDERS_ARE_NOT_ASKED: Final = (
 )
 
 
-def load_profiles(config_path: str, *, note: Callable[[str], None]) -> Profiles:
+FEEDS_ARE_NOT_RUN: Final = "its feed is not run, so it decides without what that would tell"
+
+
+def load_profiles(
+    config_path: str, plugins: Sequence[str] = (), *, note: Callable[[str], None]
+) -> Profiles:
     """Make the profiles of a configuration file, or kube-scheduler's own for every Pod.
+
+    Users' plugins are those that are installed, and those that `plugins` names, which are
+    enabled in profiles that do not say otherwise.
 
     Raises
     ------
-    ConfigurationError, ProfileError, UsageError
+    ConfigurationError, PluginLoadError, ProfileError, UsageError
         As when a scheduler starts.
     """
-    configuration = read_configuration(config_path)
-    made = make_profiles(configuration)
+    custom = load_custom_plugins(plugins)
+    configuration = read_configuration(config_path, custom)
+    made = make_profiles(configuration, {**IN_TREE, **custom.factories()})
+    for feed in feeds_of(made.profiles):
+        note(f"plugin {feed.adapter.name}: {FEEDS_ARE_NOT_RUN}")
     if made.not_implemented:
         note(f"not implemented yet, so left out: {', '.join(made.not_implemented)}")
     for surprise in surprises(configuration):
         note(f"{config_path}: {surprise}")
     if configuration.extenders:
         note(f"{config_path}: {EXTENDERS_ARE_NOT_ASKED}")
-    return Profiles(made.profiles, judges_all=not config_path)
+    return Profiles(made.profiles, judges_all=not config_path, annotations=custom.annotations)
 
 
 def answers_about(question: Question, snapshot: Snapshot, profiles: Profiles) -> Iterator[Answer]:
@@ -52,7 +66,9 @@ def answers_about(question: Question, snapshot: Snapshot, profiles: Profiles) ->
     pods: Iterable[PodInfo] = snapshot.pending.values()
     if question.pod_path:
         manifests = pod_manifests(question.pod_path)
-        pods = new_pods(manifests, snapshot.priority_classes, question.namespace)
+        pods = new_pods(
+            manifests, snapshot.priority_classes, question.namespace, profiles.annotations
+        )
     elif question.pod_name:
         pods = [named_pod(question, snapshot)]
     return explain_all(pods, question, snapshot, profiles)
@@ -104,14 +120,17 @@ def _is_pod(content: Any) -> bool:
 
 
 def new_pods(
-    manifests: Iterable[Manifest], classes: Mapping[str, PriorityClass], namespace: str
+    manifests: Iterable[Manifest],
+    classes: Mapping[str, PriorityClass],
+    namespace: str,
+    annotations: frozenset[str],
 ) -> list[PodInfo]:
     """Make Pods that do not exist yet, as the API server would. Raises `InputError`."""
-    return read_pods(admit(manifest, classes, namespace) for manifest in manifests)
+    return read_pods((admit(manifest, classes, namespace) for manifest in manifests), annotations)
 
 
-def read_pods(manifests: Iterable[Manifest]) -> list[PodInfo]:
-    """Decode manifests of Pods. Raises `InputError`."""
-    interner = PodInterner()
+def read_pods(manifests: Iterable[Manifest], annotations: frozenset[str]) -> list[PodInfo]:
+    """Decode manifests of Pods, and keep the named annotations. Raises `InputError`."""
+    interner = PodInterner(annotations)
     decoded = (decode_manifest(manifest) for manifest in manifests)
     return [interner.intern(object_.content) for object_ in decoded if object_ is not None]

@@ -23,6 +23,8 @@ from scheduler_svc.shell.explain.kinds import (
 class Snapshot:
     """Nodes, Pods and other objects; an object told again replaces its former version.
 
+    Of Pods' annotations those in `annotations` are kept.
+
     Attributes
     ----------
     cache
@@ -35,12 +37,12 @@ class Snapshot:
         By name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, annotations: frozenset[str] = frozenset()) -> None:
         self.cache = Cache(Cluster())
         self.nominator = Nominator(self.cache.columns)
         self.pending: dict[str, PodInfo] = {}
         self.priority_classes: dict[str, PriorityClass] = {}
-        self._interner = PodInterner()
+        self._interner = PodInterner(annotations)
 
     @property
     def cluster(self) -> Cluster:

@@ -229,3 +229,106 @@ def test_that_extenders_are_not_asked_is_noted(snapshot: str, tmp_path: Path) ->
     assert result.exit_code == 0
     assert f"Note: {config}: extenders are not asked" in result.stderr
     assert "extenders" not in explain("--snapshot", snapshot).stderr
+
+
+TIERS = """\
+from berthmaster.plugin import Args, NodePlugin
+
+
+class Tier(Args):
+    name: str = "gold"
+
+
+class ByTier(NodePlugin):
+    args_type = Tier
+    pod_fields = frozenset({"annotations"})
+    pod_annotations = frozenset({"example.com/tier"})
+
+    def filter(self, pod, node):
+        if pod.annotations.get("example.com/tier") != self.args.name:
+            return "not of the tier"
+
+    def score(self, pod, node):
+        return 7
+
+
+class Fed(NodePlugin):
+    def score(self, pod, node):
+        return 1
+
+    async def feed(self, api):
+        yield 1
+
+    def on_feed(self, value):
+        pass
+"""
+OF_TIERS = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins: {multiPoint: {enabled: [{name: ByTier, weight: 3}]}}
+  pluginConfig: [{name: ByTier, args: {name: silver}}]
+extenders: [{urlPrefix: "http://127.0.0.1:1", filterVerb: filter}]
+"""
+
+
+@pytest.fixture
+def tiers(tmp_path: Path) -> tuple[str, str]:
+    """Give a cluster with a Pod of each tier, and the file of a plugin that tells them apart."""
+    objects = [node("large", "4")]
+    for tier in ("gold", "silver"):
+        of_tier = pod(tier, "1", schedulerName="default-scheduler")
+        of_tier["metadata"]["annotations"] = {"example.com/tier": tier}
+        objects.append(of_tier)
+    cluster, module = tmp_path / "cluster.yaml", tmp_path / "tiers.py"
+    cluster.write_text(yaml.safe_dump_all(objects))
+    module.write_text(TIERS)
+    return str(cluster), str(module)
+
+
+def test_a_plugin_of_ones_own_takes_part(tiers: tuple[str, str]) -> None:
+    snapshot, module = tiers
+    plugin = ("--plugin", f"{module}:ByTier")
+    given = answers(explain("--snapshot", snapshot, *plugin, "-o", "json"))
+    assert given["default/gold"]["nodes"]["large"]["scores"]["ByTier"] == 7
+    rejected = given["default/silver"]["nodes"]["large"]
+    assert (rejected["plugin"], rejected["reasons"]) == ("ByTier", ["not of the tier"])
+
+
+def test_a_configuration_may_name_it(tiers: tuple[str, str], tmp_path: Path) -> None:
+    snapshot, module = tiers
+    config = tmp_path / "config.yaml"
+    config.write_text(OF_TIERS)
+    arguments = ("--snapshot", snapshot, "--config", str(config), "-o", "json")
+    unknown = explain(*arguments)
+    assert unknown.exit_code == 2
+    assert "load it with --plugin" in unknown.stderr
+    result = explain(*arguments, "--plugin", f"{module}:ByTier")
+    given = answers(result)
+    assert given["default/silver"]["nodes"]["large"]["scores"]["ByTier"] == 3 * 7
+    assert given["default/gold"]["fitError"] == "0/1 nodes are available: 1 not of the tier."
+    assert "extenders are not asked" in result.stderr
+
+
+def test_a_pod_that_does_not_exist_yet_has_annotations_too(
+    tiers: tuple[str, str], tmp_path: Path
+) -> None:
+    snapshot, module = tiers
+    new = pod("new", "1")
+    new["metadata"]["annotations"] = {"example.com/tier": "gold"}
+    path = tmp_path / "new.yaml"
+    path.write_text(yaml.safe_dump(new))
+    arguments = ("--snapshot", snapshot, "--pod", str(path), "-o", "json")
+    given = answers(explain(*arguments, "--plugin", f"{module}:ByTier"))
+    assert given["default/new"]["best"] == ["large"]
+
+
+def test_feeds_are_not_run_and_plugins_must_be_there(tiers: tuple[str, str]) -> None:
+    snapshot, module = tiers
+    fed = explain("--snapshot", snapshot, "--plugin", f"{module}:Fed")
+    assert fed.exit_code == 0
+    assert "plugin Fed: its feed is not run" in fed.stderr
+    missing = explain("--snapshot", snapshot, "--plugin", f"{module}:Nope")
+    assert missing.exit_code == 2
+    assert "has no Nope; it has ByTier, Fed" in missing.stderr

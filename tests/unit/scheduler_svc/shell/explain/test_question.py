@@ -13,6 +13,7 @@ def ask(*words: str, **flags: Any) -> Question:
         "all_pending": False,
         "namespace": "default",
         "config_path": "",
+        "plugins": (),
         "preempt": False,
         "output": "table",
         "best": 5,
@@ -31,6 +32,10 @@ def test_every_pending_pod_of_a_snapshot_or_cluster() -> None:
     assert ask(snapshot=("a", "b")) == Question(source=Source.SNAPSHOT, snapshot=("a", "b"))
     assert ask(from_cluster=True).source is Source.CLUSTER
     assert ask(from_cluster=True, all_pending=True).source is Source.CLUSTER
+
+
+def test_plugins_of_ones_own() -> None:
+    assert ask(snapshot=("a",), plugins=("m:C", "n:D")).plugins == ("m:C", "n:D")
 
 
 def test_more_files_may_follow_the_first() -> None:
@@ -57,7 +62,8 @@ def test_a_decision() -> None:
         (("pod",), {}, "pod: name the one to explain"),
         (("web",), {}, "web: what is asked about is `pod NAME`"),
         (("pod", "web"), {"all_pending": True}, "ask one thing"),
-        (("pod", "web"), {"config_path": "c"}, "the running scheduler has its own"),
+        (("pod", "web"), {"config_path": "c"}, "--config: the running scheduler has its own"),
+        (("pod", "web"), {"plugins": ("m:C",)}, "--plugin: the running scheduler has its own"),
         (("decision", "a"), {"snapshot": ("s",)}, "only the running scheduler remembers any"),
         ((), {"snapshot": ("s",), "from_cluster": True}, "exclude each other"),
     ],
