@@ -240,6 +240,7 @@ def test_the_victim_is_told_why(plane: ControlPlane, scheduler: Watched) -> None
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "PreemptionByScheduler",
+        "observedGeneration": low["metadata"]["generation"] - 1,
         "message": "berthmaster: preempting to accommodate a higher priority pod",
     }
     events: list[Manifest] = []
