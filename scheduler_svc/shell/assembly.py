@@ -165,7 +165,7 @@ def _serve_explanations(
     memory: DecisionMemory,
     reflectors: Reflectors,
 ) -> None:
-    explaining = Profiles(plan.profiles, judges_all=False)
+    explaining = Profiles(plan.profiles, judges_all=False, annotations=plan.pod_annotations)
     endpoint = ExplainEndpoint(
         scheduler, explaining, memory, is_listed=lambda: reflectors.is_listed
     )

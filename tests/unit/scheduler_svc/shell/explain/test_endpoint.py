@@ -12,11 +12,14 @@ import aiohttp
 import pytest
 from prometheus_client import CollectorRegistry
 
+from berthmaster.plugin import NoArgs, Node, NodePlugin, Pod
 from kubeio.serving import HttpsServer, ServingOptions
 from scheduler_svc.core.effects import BindPod
 from scheduler_svc.core.events import NodeUpserted, PodUpserted
+from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.config import default_configuration
+from scheduler_svc.shell.custom_plugins import NO_PLUGINS, CustomPlugins
 from scheduler_svc.shell.explain.asking import Profiles
 from scheduler_svc.shell.explain.endpoint import MAX_BODY_BYTES, ExplainEndpoint
 from scheduler_svc.shell.explain.memory import DecisionMemory
@@ -29,8 +32,9 @@ SCHEDULER = "default-scheduler"
 class Rig:
     """A scheduler with two Nodes, and a client of its server."""
 
-    def __init__(self) -> None:
-        profiles = make_profiles(default_configuration()).profiles
+    def __init__(self, custom: CustomPlugins = NO_PLUGINS) -> None:
+        configuration = default_configuration(custom.known, custom.enabled)
+        profiles = make_profiles(configuration, {**IN_TREE, **custom.factories()}).profiles
         self.memory = DecisionMemory()
         self.scheduler = Scheduler(profiles, witness=self.memory.witness)
         self.is_listed = True
@@ -41,7 +45,7 @@ class Rig:
         )
         ExplainEndpoint(
             self.scheduler,
-            Profiles(profiles, judges_all=False),
+            Profiles(profiles, judges_all=False, annotations=custom.annotations),
             self.memory,
             is_listed=lambda: self.is_listed,
         ).add_to(self.server)
@@ -75,8 +79,8 @@ class Rig:
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[Rig]:
-    rig = Rig()
+async def serving(custom: CustomPlugins = NO_PLUGINS) -> AsyncIterator[Rig]:
+    rig = Rig(custom)
     async with rig.server:
         yield rig
 
@@ -109,6 +113,27 @@ async def test_a_pod_with_a_node_has_a_decision_that_is_remembered() -> None:
         assert explanation["nodeName"] == "large"
         _, by_id = await rig.get(f"/explain/decisions/{effect.decision_id}")
         assert [json.loads(by_id)] == explanation["decisions"]
+
+
+class OnTheNodeItNames(NodePlugin[NoArgs]):
+    """Follows an annotation."""
+
+    pod_fields = frozenset({"annotations"})
+    pod_annotations = frozenset({"example.com/node"})
+
+    def filter(self, pod: Pod, node: Node) -> str | None:
+        return None if pod.annotations.get("example.com/node") == node.name else "not named"
+
+
+async def test_plugins_read_the_annotations_of_a_pod_that_does_not_exist_yet() -> None:
+    custom = CustomPlugins({"OnTheNodeItNames": OnTheNodeItNames}, ("OnTheNodeItNames",))
+    async with serving(custom) as rig:
+        metadata = {"name": "new", "annotations": {"example.com/node": "large"}}
+        status, text = await rig.call("POST", "/explain/pods", manifest(metadata=metadata))
+        assert status == 200
+        assert json.loads(text)["best"] == ["large"]
+        status, text = await rig.call("POST", "/explain/pods", manifest())
+        assert json.loads(text)["nodes"]["large"]["reasons"] == ["not named"]
 
 
 async def test_all_pending_pods_one_a_line() -> None:
