@@ -140,7 +140,11 @@ def test_pod_that_fits_nowhere_says_why_and_is_placed_when_it_fits(
 ) -> None:
     create_node(plane, "small-0")
     create_node(plane, "small-1")
-    reason = "0/2 nodes are available: 2 Insufficient cpu."
+    # More than any Node has, so no eviction could help.
+    reason = (
+        "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: "
+        "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+    )
     with scheduler(plane, tmp_path / "log", "-v", "2", "--log-format", "json") as process:
         create_pod(plane, "large", cpu="6")
         wait_for("the event", lambda: events_about(plane, "large"))

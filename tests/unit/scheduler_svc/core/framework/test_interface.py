@@ -4,7 +4,7 @@ from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
 from scheduler_svc.core.status import Code
 from tests.builders import make_columns, make_node_info, make_pod_info
-from tests.scripted_plugins import Scoring, named
+from tests.scripted_plugins import Reserving, Scoring, named
 
 
 def test_a_plugin_reads_nothing_but_the_shape_unless_it_says_so() -> None:
@@ -30,3 +30,7 @@ def test_a_state_weighs_nothing_and_nothing_has_failed_unless_the_plugin_says_so
     assert plugin.state_size_bytes(object()) == 0
     assert plugin.failure(object()) is None
     assert plugin.projection(make_pod_info(), Cluster()) is None
+
+
+def test_there_is_nothing_to_undo_unless_the_plugin_says_so() -> None:
+    assert named("R", Reserving)([]).undo(make_pod_info(), "n") is None
