@@ -282,3 +282,30 @@ def test_label_sets_are_forgotten_when_there_are_too_many(monkeypatch: pytest.Mo
     for number in range(5):
         labels = {"n": str(number)}
         assert interner.intern(make_pod("a", labels=labels)).labels == (("n", str(number)),)
+
+
+def owned_by(*owners: dict[str, Any]) -> Pod:
+    metadata = {"name": "a", "ownerReferences": list(owners)}
+    return msgspec.convert({"metadata": metadata, "spec": {}}, Pod)
+
+
+def test_the_controller_owns_a_pod() -> None:
+    interner = PodInterner()
+    plain = {"kind": "Thing", "name": "t", "uid": "u1"}
+    controller = {"kind": "ReplicaSet", "name": "web", "uid": "u2", "controller": True}
+    owner = interner.intern(owned_by(plain, controller)).owner
+    assert owner is not None
+    assert (owner.kind, owner.name, owner.uid) == ("ReplicaSet", "web", "u2")
+    assert interner.intern(owned_by(controller)).owner is owner
+    assert interner.intern(owned_by(plain)).owner is None
+    assert interner.intern(owned_by()).owner is None
+
+
+def test_owners_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pods_module, "_MAX_LABEL_SETS", 2)
+    interner = PodInterner()
+    for number in range(5):
+        controller = {"kind": "ReplicaSet", "name": f"rs-{number}", "controller": True}
+        owner = interner.intern(owned_by(controller)).owner
+        assert owner is not None
+        assert owner.name == f"rs-{number}"
