@@ -1,8 +1,10 @@
 """Tells how much of kube-scheduler's in-tree plugins random snapshots reach.
 
-After ``GOCOVERDIR=DIR python -m tests.parity --cover`` run ``python -m tests.parity.reach DIR``.
-What is no part of deciding about a Pod is left out: hints, writes before a Binding, gangs, the
-copying of states, and what is behind features that are off.
+After ``GOCOVERDIR=DIR python -m tests.parity --cover`` run ``python -m tests.parity.reach DIR``,
+with ``--lines`` to see what is not reached. What is no part of deciding about a Pod is left out:
+hints, writes before a Binding, gangs, the copying of states, and what is behind features that
+are off. What is behind a check for an error, or for a feature, is told by itself: most of it
+guards against states and arguments that the framework never passes (README.md).
 """
 
 import re
@@ -17,13 +19,26 @@ from typing import Final, NamedTuple
 
 from tests.parity.oracle_program import SOURCES
 
-_PLUGINS: Final = "k8s.io/kubernetes/pkg/scheduler/framework/plugins/"
+_MODULE: Final = "k8s.io/kubernetes"
+_PLUGINS: Final = f"{_MODULE}/pkg/scheduler/framework/plugins/"
 _NOT_DECIDING: Final = re.compile(
     r"^(isSchedulable\w*|isPodSchedulable\w*|EventsToRegister|\w*[Rr]eserve\w*|PreBind\w*|Bind\w*"
     r"|PostBind|bind\w*|patch\w*|create\w*|delete\w*|revert\w*|Revert\w*|Assume\w*|assume\w*"
     r"|Restore|checkBindings|Clone|SignPod\w*|Sign\w*|Name|String|MarshalLog|format\w*|list\w*"
     r"|on(Add|Update|Delete)|PreEnqueue|\w*Placement\w*|\w*PodGroup\w*|\w*BindingCondition\w*"
-    r"|waitFor\w*|isClaimTimeout|isPodReadyForBinding|Signal\w*|MaybeRemove\w*|removeDevices)$"
+    r"|waitFor\w*|isClaimTimeout|isPodReadyForBinding|Signal\w*|MaybeRemove\w*|removeDevices"
+    # Parts of hints.
+    r"|isFit|Fits|haveAny\w*|hasConstraint\w*|checkTopologyKey\w*|involvedIn\w*|podLabelsMatch\w*"
+    # Parts of Reserve and PreBind.
+    r"|getBinding|getInitial\w*|update\w*Claim|allUserClaims|set|convert\w*PVCs|getPodName"
+    r"|arePodVolumesBound|allInFlight\w*"
+    # Features that are off, or that nobody can turn off any more.
+    r"|podResourceClaimBindings|ListAllAllocatedDevices|hasRestartable\w*|checkCSIDriver\w*"
+    r"|StorageResource|StorageClassName)$"
+)
+_GUARD: Final = re.compile(
+    r"err != nil|errors\.Is\(|!ok\b|!exists\b|[sS]tatus != nil|IsSuccess\(\)|IsNotFound\("
+    r"|\.enabled\b|fts\.|opts\.|\.enable[A-Z]|[fF]eatureGate|loggerV|getErrorAsStatus"
 )
 _NOT_DECIDING_FILES: Final = re.compile(
     r"(test_utils|fake_binder|passive_assume_cache|gangscheduling|podgroup\w*|topologyaware"
@@ -34,7 +49,7 @@ _FUNCTION: Final = re.compile(r"^(\S+):(\d+):\s+(\S+)\s")
 
 
 class Block(NamedTuple):
-    """Statements that are reached together, or not."""
+    """Statements that are reached together, or not; `line` is that of the brace before them."""
 
     file: str
     line: int
@@ -42,25 +57,54 @@ class Block(NamedTuple):
     is_reached: bool
 
 
-def main(directory: str) -> None:
-    """Print the share of statements reached in each plugin."""
+def main(directory: str, *, shows_lines: bool) -> None:
+    """Print the share of statements reached in each plugin, and how many more are guarded."""
     profile = Path(directory) / "profile.txt"
     _go("tool", "covdata", "textfmt", f"-i={directory}", f"-o={profile}")
     functions = _functions(_go("tool", "cover", f"-func={profile}"))
-    total, reached = Counter[str](), Counter[str]()
-    for block in _blocks(profile.read_text()):
+    sources = Sources()
+    total, reached, guarded = Counter[str](), Counter[str](), Counter[str]()
+    for block in sorted(_blocks(profile.read_text())):
         starts, names = functions[block.file]
         name = names[bisect_right(starts, block.line) - 1]
-        if not _NOT_DECIDING.match(name) and not _NOT_DECIDING_FILES.search(block.file):
-            plugin = block.file.removeprefix(_PLUGINS).rpartition("/")[0]
-            total[plugin] += block.statements
-            reached[plugin] += block.statements * block.is_reached
+        if _NOT_DECIDING.match(name) or _NOT_DECIDING_FILES.search(block.file):
+            continue
+        plugin = block.file.removeprefix(_PLUGINS).rpartition("/")[0]
+        total[plugin] += block.statements
+        reached[plugin] += block.statements * block.is_reached
+        if block.is_reached:
+            continue
+        line = sources.line(block)
+        if _GUARD.search(line):
+            guarded[plugin] += block.statements
+        elif shows_lines:
+            place = f"{block.file.removeprefix(_PLUGINS)}:{block.line}"
+            sys.stdout.write(f"{place} {name}: {block.statements} after `{line}`\n")
     for plugin, count in sorted(total.items()):
-        sys.stdout.write(
-            f"{plugin:32} {reached[plugin]:5} of {count:5} {reached[plugin] / count:7.1%}\n"
-        )
-    share = reached.total() / total.total()
-    sys.stdout.write(f"{'all':32} {reached.total():5} of {total.total():5} {share:7.1%}\n")
+        _tell(plugin, reached[plugin], count, guarded[plugin])
+    _tell("all", reached.total(), total.total(), guarded.total())
+
+
+def _tell(name: str, reached: int, count: int, guarded: int) -> None:
+    sys.stdout.write(
+        f"{name:24} {reached:5} of {count:5} {reached / count:7.1%}; {guarded:4} behind guards, "
+        f"without them {reached / max(count - guarded, 1):7.1%}\n"
+    )
+
+
+class Sources:
+    """The sources of the plugins, which are read when they are first asked for."""
+
+    def __init__(self) -> None:
+        self._root = Path(_go("list", "-m", "-f", "{{.Dir}}", _MODULE).strip())
+        self._lines: dict[str, list[str]] = {}
+
+    def line(self, block: Block) -> str:
+        """Give the line that leads to a block."""
+        if block.file not in self._lines:
+            path = self._root / block.file.removeprefix(f"{_MODULE}/")
+            self._lines[block.file] = path.read_text().splitlines()
+        return self._lines[block.file][block.line - 1].strip()
 
 
 def _go(*arguments: str) -> str:
@@ -92,4 +136,4 @@ def _blocks(text: str) -> Iterator[Block]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], shows_lines="--lines" in sys.argv[2:])

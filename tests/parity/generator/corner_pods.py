@@ -48,6 +48,8 @@ def _change_node(r: Random, node: Manifest) -> None:
         del node["metadata"]["labels"][HOSTNAME]
     if chance(r, 0.1):
         node["metadata"]["labels"]["gen"] = "many"
+    if chance(r, 0.04):
+        node["metadata"]["labels"] = {}
     if chance(r, 0.1):
         node["status"]["allocatable"].pop(r.choice(["ephemeral-storage", "memory", "cpu"]), None)
 
@@ -75,13 +77,7 @@ def _change_pending(r: Random, pod: Manifest, nodes: Sequence[Manifest]) -> None
     if kind < 0.08:
         spec["hostNetwork"], spec["hostUsers"] = True, False
     elif kind < 0.16:
-        names = [name_of(r.choice(nodes)), "nowhere"]
-        field = {"key": "metadata.name", "operator": "In", "values": [r.choice(names)]}
-        term = {"matchFields": [field]}
-        if chance(r, 0.3):
-            term["matchExpressions"] = [{"key": "disk", "operator": "Exists"}]
-        affinity = spec.setdefault("affinity", {})
-        affinity["nodeAffinity"] = {_REQUIRED: {"nodeSelectorTerms": [term]}}
+        _tie_to_a_node(r, spec, nodes)
     elif kind < 0.22:
         expression = {"key": "gen", "operator": r.choice(["Gt", "Lt"]), "values": ["4"]}
         preferred: Manifest = {"weight": 50, "preference": {"matchExpressions": [expression]}}
@@ -97,18 +93,44 @@ def _change_pending(r: Random, pod: Manifest, nodes: Sequence[Manifest]) -> None
         pod["metadata"]["labels"] = {}
     elif kind < 0.46:
         spec["schedulingGates"] = [{"name": "example.com/gate"}]
-    elif kind < 0.5:
+    else:
+        _change_requests(r, spec)
+
+
+def _tie_to_a_node(r: Random, spec: Manifest, nodes: Sequence[Manifest]) -> None:
+    names = [name_of(r.choice(nodes)), "nowhere"]
+    term = {"matchFields": [_named(r.choice(names))]}
+    if chance(r, 0.4):
+        # Both must hold.
+        term["matchFields"].append(_named(r.choice(names)))
+    if chance(r, 0.3):
+        term["matchExpressions"] = [{"key": "disk", "operator": "Exists"}]
+    affinity = spec.setdefault("affinity", {})
+    affinity["nodeAffinity"] = {_REQUIRED: {"nodeSelectorTerms": [term]}}
+
+
+def _change_requests(r: Random, spec: Manifest) -> None:
+    """Ask for none of a resource, or for more than any Node has."""
+    if chance(r, 0.07):
         spec["overhead"] = {"cpu": "64"}
+    elif chance(r, 0.07):
+        requests = spec["containers"][0].setdefault("resources", {}).setdefault("requests", {})
+        requests["example.com/gpu"] = "0"
+
+
+def _named(name: str) -> Manifest:
+    return {"key": "metadata.name", "operator": "In", "values": [name]}
 
 
 def _change_running(r: Random, pod: Manifest) -> None:
-    if chance(r, 0.1):
+    if chance(r, 0.2):
         condition = {
             "type": "DisruptionTarget",
             "status": "True",
             "reason": "PreemptionByScheduler",
         }
-        pod["status"]["conditions"] = [condition]
+        ready = {"type": "Ready", "status": "False"}
+        pod["status"]["conditions"] = [ready, condition] if chance(r, 0.7) else [ready]
         pod["metadata"] |= {
             "deletionTimestamp": "2026-01-01T01:00:00Z",
             "deletionGracePeriodSeconds": 30,

@@ -15,6 +15,11 @@ from tests.parity.generator.manifests import (
 )
 
 _STORAGE: Final = "storage.k8s.io/v1"
+_ALL: Final = ",".join(
+    f"kubernetes.io/{plugin}"
+    for plugin in ("gce-pd", "aws-ebs", "azure-disk", "cinder", "portworx-volume")
+)
+_IN_TREE_CLASS: Final = "in-tree"
 _MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 
 
@@ -22,7 +27,7 @@ def corner_storage(
     r: Random, pods: Sequence[Manifest], nodes: Sequence[Manifest]
 ) -> list[Manifest]:
     """Give Pods odd volumes; gives the objects that belong to them."""
-    made = _attachments(r, nodes)
+    made = [*_attachments(r, nodes), *_odd_capacities(r), _in_tree_class(r)]
     for number, pod in enumerate(pods):
         if chance(r, 0.5 if is_pending(pod) else 0.2):
             corner = r.choice(_CORNERS)
@@ -37,7 +42,7 @@ def add_to_csi_nodes(r: Random, csi_nodes: Sequence[Manifest]) -> None:
     for csi_node in csi_nodes:
         if chance(r, 0.3):
             csi_node["metadata"]["annotations"] = {
-                _MIGRATED: "kubernetes.io/gce-pd,kubernetes.io/aws-ebs"
+                _MIGRATED: r.choice(["", "kubernetes.io/gce-pd,kubernetes.io/aws-ebs", _ALL])
             }
         kind = r.random()
         drivers = csi_node["spec"]["drivers"]
@@ -63,14 +68,37 @@ def _attachments(r: Random, nodes: Sequence[Manifest]) -> list[Manifest]:
             "VolumeAttachment",
             f"attached-{number}",
             spec={
-                "attacher": "csi.example",
+                "attacher": "csi.example" if chance(r, 0.8) else "",
                 "nodeName": name_of(r.choice(nodes)),
-                "source": {"persistentVolumeName": f"pv-{number}-0"},
+                "source": {"persistentVolumeName": f"pv-{number}-0"} if chance(r, 0.8) else {},
             },
             status={"attached": True},
         )
         for number in range(r.choice([0, 3]))
     ]
+
+
+def _odd_capacities(r: Random) -> list[Manifest]:
+    """Room for volumes of the class cap: nowhere, or up to a size."""
+    kind = r.random()
+    fields: Manifest = {"storageClassName": "cap", "capacity": "50Gi"}
+    if kind < 0.3:
+        fields |= {
+            "nodeTopology": {"matchLabels": {}},
+            "maximumVolumeSize": r.choice(["2Gi", "9Gi"]),
+        }
+    elif kind > 0.6:
+        return []
+    return [manifest(_STORAGE, "CSIStorageCapacity", "cap-odd", "default", **fields)]
+
+
+def _in_tree_class(r: Random) -> Manifest:
+    plugin = r.choice(["aws-ebs", "gce-pd", "azure-disk", "cinder", "portworx-volume"])
+    fields = {
+        "provisioner": f"kubernetes.io/{plugin}",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    return manifest(_STORAGE, "StorageClass", _IN_TREE_CLASS) | fields
 
 
 def _claim(name: str, r: Random, **spec: object) -> Manifest:
@@ -143,7 +171,9 @@ def _halfway(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -> 
 
 def _chosen(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -> _Made:
     """A claim whose Node has been selected before, or a volume kept for it."""
-    claim = _claim(name, r, storageClassName=r.choice(["wffc", "zonal", "local", "cap"]))
+    claim = _claim(
+        name, r, storageClassName=r.choice(["wffc", "zonal", "local", "cap", _IN_TREE_CLASS])
+    )
     if chance(r, 0.5):
         node = name_of(r.choice(nodes))
         claim["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": node}
@@ -187,7 +217,9 @@ def _zones(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -> _M
     claim = _claim(name, r, storageClassName="wffc")
     volume = _volume_of(claim, csi={"driver": "csi.example", "volumeHandle": f"h-{name}"})
     _bind(claim, volume)
-    key = r.choice([ZONE, "failure-domain.beta.kubernetes.io/zone"])
+    key = r.choice(
+        [ZONE, *(f"failure-domain.beta.kubernetes.io/{at}" for at in ("zone", "region"))]
+    )
     zones = r.choice(["z-a", "z-a__z-b", "z-c", "nowhere"])
     volume["metadata"]["labels"] = {key: zones}
     return _use(claim), [claim, volume]
@@ -219,6 +251,15 @@ def _inline(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -> _
             {"csi": {"driver": "csi.example"}},
             {"gcePersistentDisk": {"pdName": f"pd-{name}"}},
             {"awsElasticBlockStore": {"volumeID": f"vol-{name}"}},
+            {"azureDisk": {"diskName": name, "diskURI": f"/disks/{name}", "kind": "Managed"}},
+            {"cinder": {"volumeID": f"vol-{name}"}},
+            {"portworxVolume": {"volumeID": f"vol-{name}"}},
+            {
+                "rbd": {
+                    "monitors": r.sample(["m1", "m2", "m3", "m4"], r.randint(1, 3)),
+                    "image": "img1",
+                }
+            },
             {"emptyDir": {}},
         ]
     )

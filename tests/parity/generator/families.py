@@ -112,7 +112,15 @@ def _add_objects(
     ):
         made += prioritize(r, pods)
     if _happens(
-        r, family, {"nominated": 1, "contention": 0.3, "everything": 0.3, "corner-spread": 0.3}
+        r,
+        family,
+        {
+            "nominated": 1,
+            "contention": 0.3,
+            "everything": 0.3,
+            "corner-spread": 0.3,
+            "corner-pods": 0.3,
+        },
     ):
         nominate(r, pods, nodes)
     return made + _add_corners(r, family, made, pods, nodes)
