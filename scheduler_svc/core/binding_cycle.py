@@ -164,6 +164,10 @@ class BindingCycles:
             return []
         cycle.is_at_work = False
         if cycle.ending is not None:
+            if not event.error:
+                # What has been written is so, whatever becomes of the Pod: the plugin must know.
+                pod, cluster = cycle.queued.pod, self._cache.cluster
+                cycle.working.pre_bind_progress(pod, cycle.node_name, cluster)
             return self._undo(cycle, cycle.ending, now)
         if event.error:
             return self._undo(cycle, f'running PreBind plugin "{event.plugin}": {event.error}', now)

@@ -42,7 +42,6 @@ from scheduler_svc.core.framework.cluster_events import (
     EventResource,
 )
 from scheduler_svc.core.framework.interface import EnqueueExtensions, PreBindWork
-from scheduler_svc.core.objects import Namespace, ObjectMeta
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
@@ -56,7 +55,7 @@ from tests.scripted_plugins import (
     Reserving,
     named,
 )
-from tests.storage import make_volume
+from tests.storage import make_claim, make_volume
 from tests.unit.scheduler_svc.core.staging import (
     Points,
     acts,
@@ -563,6 +562,7 @@ class Awaiting(PreBinding):
     progress = WAIT
 
     def pre_bind_progress(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
+        self.calls.append(f"{self.name} progress {pod.name} {node_name}")
         return self.progress
 
 
@@ -573,7 +573,7 @@ def awaiting() -> tuple[Awaiting, Scheduler]:
     return plugin, scheduler
 
 
-A_CHANGE = ObjectUpserted(ObjectKind.PERSISTENT_VOLUME_CLAIM, Namespace(ObjectMeta("x")))
+A_CHANGE = ObjectUpserted(ObjectKind.PERSISTENT_VOLUME_CLAIM, make_claim("x"))
 
 
 def test_a_pod_waits_for_what_others_do_to_objects() -> None:
@@ -585,13 +585,27 @@ def test_a_pod_waits_for_what_others_do_to_objects() -> None:
     assert bound_to(scheduler.handle(A_CHANGE, at(4))) == "n1"
 
 
+@pytest.mark.parametrize("error", ["", "no such volume"])
+def test_a_plugin_hears_what_became_of_its_work_though_the_pod_is_turned_back(error: str) -> None:
+    """What has been written stays written: it must not be given to others meanwhile."""
+    calls: list[str] = []
+    reserving = {"reserve": [named("R", Reserving)(calls)]}
+    plugin = named("W", Awaiting)(calls, PreBindWork("claim", 30))
+    scheduler = stage({"preBind": [plugin], **reserving})
+    decide(scheduler, make_pod_info())
+    scheduler.handle(PodDeleted("uid-a"), at(1))
+    scheduler.handle(PreBindFinished("uid-a", "W", error), at(2))
+    told = [] if error else ["W progress a n1"]
+    assert calls[2:] == [*told, "R unreserve a n1"]
+
+
 class AwaitingOne(Awaiting):
     """PreBind that waits for one object."""
 
     def awaited_objects(
         self, pod: PodInfo, node_name: str, cluster: Cluster
     ) -> Collection[ObjectName]:
-        return [(ObjectKind.PERSISTENT_VOLUME_CLAIM, "x")]
+        return [(ObjectKind.PERSISTENT_VOLUME_CLAIM, "default/x")]
 
 
 def test_only_objects_that_are_awaited_are_a_reason_to_ask_again() -> None:
