@@ -28,6 +28,7 @@ from tests.parity.generator.pods import (
     start_ending,
 )
 from tests.parity.generator.rules import add_node_affinity, add_pod_affinity, add_spread
+from tests.parity.generator.scored_devices import scored_devices
 from tests.parity.generator.storage import add_exclusive_disks, storage
 
 FAMILIES: Final = (
@@ -50,11 +51,12 @@ FAMILIES: Final = (
     "corner-volumes",
     "corner-pods",
     "corner-spread",
+    "scored-devices",
 )
 PENDING_COUNT: Final = 6
 # The family's own plugin decides, not room.
 _ROOMY: Final = frozenset(
-    {"spread", "interpod", "ports", "nodeaffinity", "taints", "images", "devices"}
+    {"spread", "interpod", "ports", "nodeaffinity", "taints", "images", "devices", "scored-devices"}
 )
 _RICH: Final = frozenset({"resources", "preemption", "mixed", "nominated", "everything"})
 _SEVERAL_NAMESPACES: Final = frozenset(
@@ -107,6 +109,8 @@ def _add_objects(
         made += devices(r, pods, nodes)
     if family == "devices":
         made += add_devices(r, pods, nodes)
+    if family == "scored-devices":
+        made += scored_devices(r, pods, nodes)
     if _happens(
         r, family, {**dict.fromkeys(_DENSE, 1), **dict.fromkeys(_CORNERS, 0.4), "everything": 0.7}
     ):

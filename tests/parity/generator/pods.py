@@ -124,10 +124,24 @@ def _budget(r: Random, app: str) -> Manifest:
 
 
 def nominate(r: Random, pods: Sequence[Manifest], nodes: Sequence[Manifest]) -> None:
-    """Nominate half of the pending Pods to some Node."""
+    """Nominate half of the pending Pods to some Node, where a victim may still be leaving."""
     for target in pods:
         if is_pending(target) and chance(r, 0.5):
-            target["status"]["nominatedNodeName"] = name_of(r.choice(nodes))
+            name = name_of(r.choice(nodes))
+            target["status"]["nominatedNodeName"] = name
+            there = [pod for pod in pods if pod["spec"].get("nodeName") == name]
+            if there and chance(r, 0.3):
+                _preempt(r, r.choice(there))
+
+
+def _preempt(r: Random, victim: Manifest) -> None:
+    """Have a Pod be on its way out, for another or for a reason of its own."""
+    start_ending(r, victim)
+    conditions = [
+        {"type": "Ready", "status": "False"},
+        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"},
+    ]
+    victim["status"]["conditions"] = conditions if chance(r, 0.7) else conditions[:1]
 
 
 def start_ending(r: Random, target: Manifest) -> None:
