@@ -15,7 +15,7 @@ Invariant: after `refresh` it equals an evaluation made from scratch.
 Cost: some 30 array operations over the changed rows, then O(N) to select.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -174,16 +174,31 @@ class Evaluation:
         self.totals = np.full(capacity, INFEASIBLE, dtype=self._dtype)
         for share in self._normalized:
             share.reset()
-        for start in range(0, len(columns.infos), _BLOCK):
-            rows = slice(start, min(start + _BLOCK, len(columns.infos)))
+        blocks = list(self._rows_in_question(columns))
+        for rows in blocks:
             self._patch_spec(columns, rows)
             feasible, plain = self._score_usage(columns, rows)
             self._plain[rows] = plain
             self.totals[rows] = np.where(feasible, 0, INFEASIBLE)
         self._add_normalized(self._plain, slice(0, len(columns.infos)), extremes_moved=True)
-        if not columns.infos:
+        if not blocks:
             # The first Node makes all the difference to a plugin that compares.
             self._spec_position = -1
+
+    def _rows_in_question(self, columns: NodeColumns) -> Iterator[Rows]:
+        """Give the rows to judge, in blocks; where PreFilter named Nodes, only theirs.
+
+        The others are infeasible whatever else is said of them. A DaemonSet's Pods name one
+        Node each, so each is a class of its own.
+        """
+        names = self.prepared.node_names
+        if names is not None and len(names) <= _BLOCK:
+            rows = columns.rows_of(names)
+            if len(rows):
+                yield rows
+            return
+        for start in range(0, len(columns.infos), _BLOCK):
+            yield slice(start, min(start + _BLOCK, len(columns.infos)))
 
     def _patch_spec(self, columns: NodeColumns, rows: Rows) -> None:
         view = NodeView(columns, rows)

@@ -131,6 +131,33 @@ def test_only_named_nodes_are_feasible() -> None:
     assert totals(evaluation, cache) == {"a": INFEASIBLE, "b": 0}
 
 
+def test_plugins_are_asked_about_named_nodes_only() -> None:
+    asked: list[str] = []
+
+    class Asking(Scoring):
+        def score(self, state: State, nodes: NodeView) -> Int64Array:
+            asked.extend(node_names(nodes))
+            return super().score(state, nodes)
+
+    result = PreFilterResult(node_names=frozenset({"b"}))
+    evaluate(
+        cluster("a", "b", "c"),
+        pre_filters=[named("P", PreFiltering)(result)],
+        scores=[named("S", Asking)({})],
+    )
+    assert asked == ["b"]
+
+
+def test_a_named_node_may_come_later() -> None:
+    cache = cluster("a")
+    result = PreFilterResult(node_names=frozenset({"b"}))
+    scores = [named("N", NormalizedScoring)({"a": 4, "b": 2}), named("S", Scoring)({"b": 3})]
+    evaluation = evaluate(cache, pre_filters=[named("P", PreFiltering)(result)], scores=scores)
+    assert totals(evaluation, cache) == {"a": INFEASIBLE}
+    cache.set_node(make_node_info("b"))
+    assert totals(evaluation, cache) == {"a": INFEASIBLE, "b": 100 + 3}
+
+
 def test_usage_is_looked_at_again() -> None:
     cache = cluster("a", "b")
     evaluation = evaluate(
