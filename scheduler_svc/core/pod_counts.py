@@ -2,8 +2,9 @@
 
 A `PodQuery` says which Pods; whoever needs its counts holds a `PodCounter`, and they are
 kept for as long as somebody does. Pods alike in namespace and labels are one group, so
-that a new query is counted in O(groups + their Nodes), and a Pod that no query wants costs
-one look-up. A new group finds its queries by namespace and label: O(labels).
+that a Pod that no query wants costs one look-up. A new query finds its groups by a label
+that it demands, for keys that have been asked for before: O(groups with that label + their
+Nodes), else O(groups). A new group finds its queries by namespace and label: O(labels).
 """
 
 import weakref
@@ -117,6 +118,8 @@ class PodCounts:
         self._groups: dict[GroupKey, _Group] = {}
         self._tallies: dict[PodQuery, Tally] = {}
         self._homes: dict[_Home, dict[PodQuery, Tally]] = {}
+        # Of the keys of labels that queries demand: the groups, by key and value.
+        self._groups_of: dict[str, dict[str, dict[GroupKey, _Group]]] = {}
         self._counters: weakref.WeakValueDictionary[PodQuery, PodCounter] = (
             weakref.WeakValueDictionary()
         )
@@ -127,18 +130,30 @@ class PodCounts:
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = _Group(self._tallies_of(key))
+            for label, value in pod.labels:
+                if label in self._groups_of:
+                    self._groups_of[label].setdefault(value, {})[key] = group
         count = group.rows.get(row, 0) + sign
         if count:
             group.rows[row] = count
         else:
             del group.rows[row]
             if not group.rows:
-                del self._groups[key]
+                self._remove(key)
         for tally in group.tallies:
             tally.add(row, sign)
 
+    def _remove(self, key: GroupKey) -> None:
+        del self._groups[key]
+        for label, value in key[1]:
+            if label in self._groups_of:
+                alike = self._groups_of[label][value]
+                del alike[key]
+                if not alike:
+                    del self._groups_of[label][value]
+
     def counter(self, query: PodQuery) -> PodCounter:
-        """Give a hold on the counts of `query`. O(groups and their Nodes) for a new one."""
+        """Give a hold on the counts of `query`; what a new one costs is said above."""
         counter = self._counters.get(query)
         if counter is None:
             tally = self._tallies.get(query)
@@ -161,11 +176,32 @@ class PodCounts:
 
     def _counted(self, query: PodQuery) -> Tally:
         tally = Tally(self._row_count)
-        for (namespace, labels, is_terminating), group in self._groups.items():
+        for (namespace, labels, is_terminating), group in self._candidates(query):
             if query.matches(namespace, dict(labels), is_terminating=is_terminating):
                 group.tallies.append(tally)
                 tally.add_unread(group.rows)
         return tally
+
+    def _candidates(self, query: PodQuery) -> Iterator[tuple[GroupKey, _Group]]:
+        """Give all groups that the query may match."""
+        for term in query.terms:
+            for requirement in term.selector.requirements:
+                if requirement.operator == "In":
+                    by_value = self._by_value(requirement.key)
+                    for value in dict.fromkeys(requirement.values):
+                        yield from by_value.get(value, {}).items()
+                    return
+        yield from self._groups.items()
+
+    def _by_value(self, label: str) -> dict[str, dict[GroupKey, _Group]]:
+        by_value = self._groups_of.get(label)
+        if by_value is None:
+            by_value = self._groups_of[label] = {}
+            for key, group in self._groups.items():
+                for name, value in key[1]:
+                    if name == label:
+                        by_value.setdefault(value, {})[key] = group
+        return by_value
 
     def _tallies_of(self, key: GroupKey) -> list[Tally]:
         namespace, labels, is_terminating = key
@@ -196,6 +232,7 @@ class PodCounts:
             return
         self._tallies = {q: t for q, t in self._tallies.items() if q in self._counters}
         self._homes.clear()
+        self._groups_of.clear()
         for query, tally in self._tallies.items():
             self._give_home(query, tally)
         kept = set(self._tallies.values())

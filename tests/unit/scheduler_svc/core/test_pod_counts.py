@@ -1,6 +1,7 @@
 """Counts of Pods by query follow every Pod, and are kept no longer than somebody asks."""
 
 import gc
+from random import Random
 
 import numpy as np
 import pytest
@@ -203,3 +204,33 @@ def test_sums_are_taken_anew_if_the_log_is_too_short() -> None:
     assert sums.refresh()
     assert summed(sums) == {"a": 0, "b": 10}
     assert sums.sums.dtype == np.int64
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_queries_that_come_late_count_as_those_that_were_there(seed: int) -> None:
+    """However Pods came and went: what is kept to find groups by their labels stays right."""
+    random, counts, rows = Random(seed), PodCounts(4), range(4)
+    pods = [
+        make_pod_info(f"p{n}", labels={"app": random.choice(["web", "db"]), "own": str(n)})
+        for n in range(12)
+    ]
+    queries = [
+        PodQuery((PodTerm(None, selects(key, "In", *values)),))
+        for key, *values in (("app", "web"), ("own", "3", "4", "4"), ("app", "db", "web"))
+    ]
+    placed: dict[int, int] = {}
+    for number in range(120):
+        index = random.randrange(len(pods))
+        if index in placed:
+            counts.count(pods[index], placed.pop(index), -1)
+        else:
+            placed[index] = random.choice(rows)
+            counts.count(pods[index], placed[index], 1)
+        if number % 10 == 9:
+            for query in queries:
+                expected = [0] * len(rows)
+                for known, row in placed.items():
+                    labels = dict(pods[known].labels)
+                    expected[row] += query.matches("default", labels, is_terminating=False)
+                assert counts.counter(query).tally.counts.tolist() == expected
+            gc.collect()
