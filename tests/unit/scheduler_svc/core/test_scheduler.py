@@ -41,6 +41,7 @@ from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.status import Code, Status
 from tests.builders import SCHEDULER, at, make_node_info, make_pod_info
 from tests.scripted_plugins import Filtering, Permitting, PreBinding, named
+from tests.storage import make_claim
 from tests.unit.scheduler_svc.core.staging import Points, add, bound_to, decide, stage, step, the
 from tests.unit.scheduler_svc.core.test_pre_enqueue import Measured
 
@@ -335,10 +336,10 @@ def test_objects_are_kept_and_their_changes_call_waiting_pods() -> None:
     no = Status(Code.UNSCHEDULABLE, ("no",))
     scheduler = stage({"filter": [named("Claims", Claims)({"n1": no})]})
     decide(scheduler, make_pod_info("a"))
-    claim = Namespace(ObjectMeta("data", namespace="default"))
+    claim, other = make_claim("data"), Namespace(ObjectMeta("data"))
     kind = ObjectKind.PERSISTENT_VOLUME_CLAIM
 
-    assert scheduler.handle(ObjectUpserted(ObjectKind.NAMESPACE, claim), at(1)) == []
+    assert scheduler.handle(ObjectUpserted(ObjectKind.NAMESPACE, other), at(1)) == []
     assert scheduler.queue.statistics().unschedulable_count == 1
     assert scheduler.handle(ObjectUpserted(kind, claim), at(2)) == []
     assert scheduler.queue.statistics().unschedulable_count == 0
