@@ -113,7 +113,7 @@ class Reflector(Generic[T]):
         self._clock = clock
         self._sleep = sleep
         self._jitter = Jitter(seed)
-        self._backoff = Backoff(self._jitter)
+        self._backoff = Backoff(self._jitter, first_seconds=timing.first_retry_seconds)
         self._name = str(query.resource)
         self._decoder = ObjectDecoder(query)
         self._resource_version = ""

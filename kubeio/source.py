@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from kubeio.backoff import FIRST_SECONDS
 from kubeio.response import Response
 
 
@@ -49,12 +50,15 @@ class Timing:
         For a page of a list.
     headers_seconds
         For a watch to begin.
+    first_retry_seconds
+        Until the first try after a failure, at most; it doubles from there.
     """
 
     watch_seconds: tuple[float, float] = (300.0, 600.0)
     idle_seconds: tuple[float, float] = (70.0, 75.0)
     page_seconds: float = 60.0
     headers_seconds: float = 30.0
+    first_retry_seconds: float = FIRST_SECONDS
 
 
 DEFAULT_TIMING: Final = Timing()

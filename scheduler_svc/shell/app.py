@@ -20,6 +20,7 @@ from typing import Final
 
 from kubeio.daemon import ExitCode, on_stop_signal, serve
 from kubeio.logs import fields
+from scheduler_svc.core.custom_plugins.adapters import Adapter
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.shell.access import Access, open_access
 from scheduler_svc.shell.assembly import assemble
@@ -110,6 +111,11 @@ class SchedulerProcess:
         )
         add_shutdown_check(parts.server, lambda: self._is_stopping)
 
+    @property
+    def _has_custom_plugins(self) -> bool:
+        plugins = (plugin for profile in self._plan.profiles for plugin in profile.plugins)
+        return any(isinstance(plugin, Adapter) for plugin in plugins)
+
     async def run(self) -> ExitCode:
         """Run it; give the exit code.
 
@@ -119,7 +125,8 @@ class SchedulerProcess:
             Where the server cannot be started.
         """
         async with AsyncExitStack() as stack:
-            stack.enter_context(self._plan.plugin_watch)
+            if self._has_custom_plugins:
+                stack.enter_context(self._plan.plugin_watch)
             await serve(self.parts.server, self._plan.options.serving, stack)
             return await self._run_parts()
 
