@@ -109,11 +109,15 @@ class Reflector(Generic[T]):
         self._client = client
         self._query = query
         self._deliver = deliver
-        self._timing = timing
+        self.timing = timing
         self._clock = clock
         self._sleep = sleep
         self._jitter = Jitter(seed)
-        self._backoff = Backoff(self._jitter, first_seconds=timing.first_retry_seconds)
+        self._backoff = Backoff(
+            self._jitter,
+            first_seconds=timing.first_retry_seconds,
+            limit_seconds=timing.longest_retry_seconds,
+        )
         self._name = str(query.resource)
         self._decoder = ObjectDecoder(query)
         self._resource_version = ""
@@ -243,7 +247,7 @@ class Reflector(Generic[T]):
             "GET",
             self._query.resource.collection,
             params={**self._query.parameters(), "limit": "1"},
-            timeout_seconds=self._timing.page_seconds,
+            timeout_seconds=self.timing.page_seconds,
         )
         self.statistics.last_byte_at = self._clock()
         version = self._decoder.page(response.body).metadata.resource_version
@@ -299,7 +303,7 @@ class Reflector(Generic[T]):
                 "GET",
                 self._query.resource.collection,
                 params=parameters,
-                timeout_seconds=self._timing.page_seconds,
+                timeout_seconds=self.timing.page_seconds,
             )
             self.statistics.last_byte_at = self._clock()
             page = self._decoder.page(response.body)
@@ -328,13 +332,13 @@ class Reflector(Generic[T]):
             "watch": "1",
             "allowWatchBookmarks": "true",
             "resourceVersion": self._resource_version,
-            "timeoutSeconds": str(round(self._jitter.between(*self._timing.watch_seconds))),
+            "timeoutSeconds": str(round(self._jitter.between(*self.timing.watch_seconds))),
         }
         async with self._client.stream(
             self._query.resource.collection,
             params=parameters,
-            headers_timeout_seconds=self._timing.headers_seconds,
-            idle_timeout_seconds=self._jitter.between(*self._timing.idle_seconds),
+            headers_timeout_seconds=self.timing.headers_seconds,
+            idle_timeout_seconds=self._jitter.between(*self.timing.idle_seconds),
         ) as stream:
             self.statistics.last_byte_at = self._clock()
             self.statistics.last_problem = ""

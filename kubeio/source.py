@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from kubeio.backoff import FIRST_SECONDS
+from kubeio.backoff import FIRST_SECONDS, LIMIT_SECONDS
 from kubeio.response import Response
 
 
@@ -50,8 +50,8 @@ class Timing:
         For a page of a list.
     headers_seconds
         For a watch to begin.
-    first_retry_seconds
-        Until the first try after a failure, at most; it doubles from there.
+    first_retry_seconds, longest_retry_seconds
+        Until the first try after a failure, at most; it doubles from the one to the other.
     """
 
     watch_seconds: tuple[float, float] = (300.0, 600.0)
@@ -59,6 +59,7 @@ class Timing:
     page_seconds: float = 60.0
     headers_seconds: float = 30.0
     first_retry_seconds: float = FIRST_SECONDS
+    longest_retry_seconds: float = LIMIT_SECONDS
 
 
 DEFAULT_TIMING: Final = Timing()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kubeio.changes import Listed, ReflectorEvent
 from kubeio.reflector import Reflector
-from kubeio.source import DEFAULT_TIMING, ReflectorClient, Timing
+from kubeio.source import ReflectorClient, Timing
 from scheduler_svc.core.events import Event
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.decode import node_view, pod_view, priority_class_view
@@ -20,6 +20,7 @@ MAX_SILENCE_SECONDS: Final = 120.0
 
 # What decides most; the many others need not all knock at once while the API server is away.
 _FIRST_BACK: Final = frozenset({"nodes", "pods"})
+_FIRST_TIMING: Final = Timing(longest_retry_seconds=8.0)
 _LATER_TIMING: Final = Timing(first_retry_seconds=2.0)
 
 
@@ -68,7 +69,7 @@ class Reflectors:
                 client,
                 view.query,
                 partial(self._deliver, view),
-                timing=DEFAULT_TIMING if name in _FIRST_BACK else _LATER_TIMING,
+                timing=_FIRST_TIMING if name in _FIRST_BACK else _LATER_TIMING,
                 seed=seed + number,
                 clock=read_monotonic_seconds,
             )

@@ -199,7 +199,7 @@ def test_api_server_dies_and_comes_back(
         replica.process.wait_line("List or watch failed")
         replica.link.clear()
         # 260 Pods are tried again meanwhile, each after its backoff; without them it is half of it.
-        assert max(cpu_share([replica.process], seconds=20)) <= 0.03
+        assert max(cpu_share([replica.process], seconds=10)) <= 0.03
     finally:
         plane.start_component("kube-apiserver")
     wait_for(

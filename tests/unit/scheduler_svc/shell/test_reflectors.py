@@ -136,3 +136,11 @@ async def test_bad_object_is_skipped_and_counted_and_the_others_come(
     assert event.node.name == "good"
     assert rig.reflectors.by_resource["nodes"].statistics.decode_failure_count == 1
     assert [r.getMessage() for r in caplog.records if "name=bad" in r.getMessage()] != []
+
+
+def test_nodes_and_pods_are_asked_for_first_after_an_outage() -> None:
+    by_resource = Rig(FakeServer({})).reflectors.by_resource
+    later = by_resource["namespaces"].timing
+    for name in ("nodes", "pods"):
+        assert by_resource[name].timing.first_retry_seconds < later.first_retry_seconds
+        assert by_resource[name].timing.longest_retry_seconds < later.longest_retry_seconds
