@@ -63,7 +63,8 @@ def test_everything_is_shown_and_nothing_is_left(tmp_path: Path) -> None:
     assert re.search(r"scheduler-[12] bound a Pod created after that to node-\d{4}", text)
     assert (
         "too-large-0000: 0/30 nodes are available: 1 node(s) were unschedulable, "
-        "23 Insufficient cpu, 6 node(s) had untolerated taint(s).\n"
+        "23 Insufficient cpu, 6 node(s) had untolerated taint(s). no new claims to deallocate, "
+        "preemption: 0/30 nodes are available: 30 Preemption is not helpful for scheduling.\n"
     ) in text
     assert 'scheduler_schedule_attempts_total{profile="berthmaster",result="scheduled"} 148' in text
     assert "\x1b" not in text
@@ -106,7 +107,7 @@ def test_a_scheduler_that_ends_ends_the_demonstration(tmp_path: Path) -> None:
     assert re.search(
         r"^error: scheduler-[12] ended by itself \(exit code -9\)$", text, re.MULTILINE
     )
-    assert "Serving securely" in text  # of the last lines of its log
+    assert "Listed a resource" in text  # of the last lines of its log
     assert_nothing_is_left(state_dir)
 
 
