@@ -342,6 +342,13 @@ def test_work_may_take_too_long() -> None:
     assert scheduler.handle(PreBindFinished("uid-a", "W1"), at(36)) == []
 
 
+def test_works_that_end_in_the_same_instant_are_withdrawn_once() -> None:
+    scheduler = stage(working([], PreBindWork("claim", 30), PreBindWork("device", 30)))
+    decide(scheduler, make_pod_info(), 5)
+    scheduler.handle(PreBindFinished("uid-a", "W1"), at(5))
+    assert scheduler.expire(at(35)) == [WithdrawPreBind(POD, "W2")]
+
+
 def test_the_plugin_may_say_what_took_too_long() -> None:
     scheduler = stage(working([], PreBindWork("claim", 30, "context deadline exceeded")))
     decide(scheduler, make_pod_info(), 5)
