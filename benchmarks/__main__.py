@@ -28,7 +28,8 @@ from benchmarks.shapes import measure_shape
 from benchmarks.spread_decisions import SPREAD_DECISIONS
 from benchmarks.tables import show
 from benchmarks.workloads import DEFAULT_FILE, Workloads, load_workloads
-from deploy.controlplane import ControlPlaneError, Reporter, interrupts, obtain_binaries
+from deploy.controlplane import DeployError, Reporter, obtain_binaries
+from deploy.programs import interrupts
 from kubeio.errors import KubeError
 
 STATE_DIRECTORY: Final = Path(__file__).resolve().parents[1] / ".state" / "benchmarks"
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupts.raise_on_termination()
     try:
         _run(options, given, reporter)
-    except (BenchmarkError, ControlPlaneError, KubeError) as error:
+    except (BenchmarkError, DeployError, KubeError) as error:
         return _fail(reporter, f"error: {error}", 1)
     except KeyboardInterrupt as interrupt:
         number = getattr(interrupt, "number", signal.SIGINT)

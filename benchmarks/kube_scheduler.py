@@ -7,7 +7,7 @@ from typing import Final
 import yaml
 
 from deploy.controlplane import ControlPlane
-from deploy.controlplane.layout import write_private
+from deploy.programs.private_files import write_private
 
 CLIENT_QPS: Final = 5000
 """As in upstream's own scheduler_perf; by default it is 50, and so many Pods a second at most."""

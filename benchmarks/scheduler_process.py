@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from benchmarks.errors import BenchmarkError
 from deploy.controlplane import ControlPlane
-from deploy.controlplane.processes import spawn
+from deploy.programs.processes import spawn
 
 STOP_TIMEOUT_SECONDS: Final = 30.0
 _LOG_TAIL_LINES: Final = 15

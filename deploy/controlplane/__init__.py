@@ -7,17 +7,17 @@ from the command line (``python -m deploy.controlplane --help``) or as a library
         print(control_plane.kubeconfig_path)
 """
 
-from deploy.controlplane.binaries import obtain_binaries
-from deploy.controlplane.errors import BinaryNotFoundError, ControlPlaneError
 from deploy.controlplane.plane import ControlPlane
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.sources import Binary
+from deploy.programs.binaries import obtain_binaries
+from deploy.programs.errors import BinaryNotFoundError, DeployError
+from deploy.programs.reporting import Reporter
+from deploy.programs.sources import Binary
 
 __all__ = [
     "Binary",
     "BinaryNotFoundError",
     "ControlPlane",
-    "ControlPlaneError",
+    "DeployError",
     "Reporter",
     "obtain_binaries",
 ]

@@ -14,12 +14,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from deploy.controlplane import commands, interrupts
-from deploy.controlplane.binaries import SOURCE_KINDS
-from deploy.controlplane.errors import ControlPlaneError, UsageError
+from deploy.controlplane import commands
 from deploy.controlplane.layout import DEFAULT_STATE_DIRECTORY
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.versions import DEFAULT_KUBERNETES_VERSION, PROGRAMS
+from deploy.programs import interrupts
+from deploy.programs.binaries import SOURCE_KINDS
+from deploy.programs.errors import DeployError, UsageError
+from deploy.programs.reporting import Reporter
+from deploy.programs.versions import DEFAULT_KUBERNETES_VERSION, PROGRAMS
 
 DEFAULT_PROGRAMS = ("kube-apiserver", "kube-controller-manager", "etcd", "kwok")
 
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupts.raise_on_termination()
     try:
         return _run(options, reporter)
-    except (ControlPlaneError, OSError) as error:
+    except (DeployError, OSError) as error:
         reporter.end_progress()
         sys.stdout.flush()
         sys.stderr.write(f"error: {error}\n")

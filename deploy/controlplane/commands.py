@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.controlplane import interrupts, processes
-from deploy.controlplane.binaries import SOURCE_KINDS, obtain_binaries
 from deploy.controlplane.components import DEFAULT_PORTS
-from deploy.controlplane.errors import ControlPlaneError
 from deploy.controlplane.layout import DEFAULT_STATE_DIRECTORY, StateDirectory
 from deploy.controlplane.plane import ControlPlane
 from deploy.controlplane.record import load
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.sources import Binary
 from deploy.controlplane.statelock import StateLock
 from deploy.controlplane.supervisor import Supervisor
+from deploy.programs import interrupts, processes
+from deploy.programs.binaries import SOURCE_KINDS, obtain_binaries
+from deploy.programs.errors import DeployError
+from deploy.programs.reporting import Reporter
+from deploy.programs.sources import Binary
 
 OTHER_UP_TIMEOUT_SECONDS = 1800.0
 INTERRUPTED_UP_TIMEOUT_SECONDS = 20.0
@@ -44,7 +44,7 @@ def up(options: UpOptions, reporter: Reporter) -> None:
 
     Raises
     ------
-    ControlPlaneError
+    DeployError
         If it can't be started; the log files stay.
     """
     plane = ControlPlane(
@@ -74,7 +74,7 @@ def up(options: UpOptions, reporter: Reporter) -> None:
         except BaseException as error:
             with interrupts.deferred():
                 reporter.end_progress()
-                failed = isinstance(error, ControlPlaneError) and directory.has_logs()
+                failed = isinstance(error, DeployError) and directory.has_logs()
                 _clean_up(directory, before, keep_files=failed)
             raise
         if not started:
@@ -89,7 +89,7 @@ def down(state_dir: Path, reporter: Reporter) -> None:
 
     Raises
     ------
-    ControlPlaneError
+    DeployError
         If another process uses the control plane as a library, or won't end.
     """
     directory = StateDirectory(state_dir)
@@ -132,9 +132,9 @@ def _wait_for_other_up(lock: StateLock, directory: StateDirectory, reporter: Rep
     while not lock.acquire("up", timeout_seconds=1.0):
         holder = lock.holder()
         if holder is not None and holder.purpose == "library":
-            raise ControlPlaneError(f"{directory.path} is in use by process {holder.pid}")
+            raise DeployError(f"{directory.path} is in use by process {holder.pid}")
         if time.monotonic() > deadline_seconds:
-            raise ControlPlaneError(f"another command works in {directory.path} and doesn't end")
+            raise DeployError(f"another command works in {directory.path} and doesn't end")
         if not told:
             told = True
             who = f"process {holder.pid} (`{holder.purpose}`)" if holder else "another command"
@@ -152,7 +152,7 @@ def _take_over(lock: StateLock, directory: StateDirectory, reporter: Reporter) -
     ):
         holder = lock.holder()
         if holder is not None and holder.purpose == "library":
-            raise ControlPlaneError(
+            raise DeployError(
                 f"process {holder.pid} uses the control plane in {directory.path}: end that first"
             )
         if holder is not None and holder.purpose == "up":
@@ -161,7 +161,7 @@ def _take_over(lock: StateLock, directory: StateDirectory, reporter: Reporter) -
             processes.send_signal(holder.process, signal.SIGCONT)
         if lock.acquire("down", timeout_seconds=timeout_seconds):
             return
-    raise ControlPlaneError(f"another command works in {directory.path} and doesn't end")
+    raise DeployError(f"another command works in {directory.path} and doesn't end")
 
 
 def _clean_up(

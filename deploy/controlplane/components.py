@@ -16,9 +16,10 @@ from pathlib import Path
 import yaml
 
 from deploy.controlplane import pki
-from deploy.controlplane.layout import ETCD_SOCKET, StateDirectory, write_private
+from deploy.controlplane.layout import ETCD_SOCKET, StateDirectory
 from deploy.controlplane.probes import Probe
 from deploy.controlplane.record import Record
+from deploy.programs.private_files import write_private
 
 STAGES = Path(__file__).resolve().parents[1] / "kwok"
 KWOK_NODE_ANNOTATION = "kwok.x-k8s.io/node=fake"

@@ -10,16 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
-from deploy.controlplane.errors import ControlPlaneError
+from deploy.programs.errors import DeployError
+from deploy.programs.private_files import STATE_ROOT, TEMPORARY_PREFIX
 
-DEFAULT_STATE_DIRECTORY = Path(__file__).resolve().parents[2] / ".state" / "controlplane"
+DEFAULT_STATE_DIRECTORY = STATE_ROOT / "controlplane"
 LOCK = "lock"
 RECORD = "control-plane.json"
 ETCD_SOCKET = "etcd.sock"
-TEMPORARY_PREFIX = ".tmp-"
 
 
 class StateDirectory:
@@ -54,18 +53,18 @@ class StateDirectory:
 
         Raises
         ------
-        ControlPlaneError
+        DeployError
             If it can't be made, is another user's, or has files but no control plane's.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise ControlPlaneError(f"{self.path} cannot be made: {error}") from error
+            raise DeployError(f"{self.path} cannot be made: {error}") from error
         if self.path.stat().st_uid != os.geteuid():
-            raise ControlPlaneError(f"{self.path} belongs to another user")
+            raise DeployError(f"{self.path} belongs to another user")
         names = {entry.name for entry in self.path.iterdir()}
         if names and not names & {LOCK, RECORD}:
-            raise ControlPlaneError(
+            raise DeployError(
                 f"{self.path} is not empty and holds no control plane: choose another directory "
                 "(--state-dir); nothing was changed"
             )
@@ -101,17 +100,3 @@ class StateDirectory:
             file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.path.rmdir()
-
-
-def write_private(path: Path, content: bytes | str) -> None:
-    """Write a file atomically with mode 0600."""
-    data = content.encode() if isinstance(content, str) else content
-    # mkstemp makes the file with mode 0600; it is never readable by others, not even for a moment.
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY_PREFIX)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -18,8 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from deploy.controlplane import interrupts, pki, ports
-from deploy.controlplane.binaries import obtain_binaries
+from deploy.controlplane import pki, ports
 from deploy.controlplane.components import (
     DEFAULT_PORTS,
     describe,
@@ -27,14 +26,17 @@ from deploy.controlplane.components import (
     new_token,
     write_files,
 )
-from deploy.controlplane.errors import ControlPlaneError, PortTakenError
-from deploy.controlplane.layout import StateDirectory, write_private
+from deploy.controlplane.layout import StateDirectory
 from deploy.controlplane.record import Record, Shape, load
-from deploy.controlplane.reporting import Reporter, SilentReporter
-from deploy.controlplane.sources import Binary
 from deploy.controlplane.statelock import StateLock
 from deploy.controlplane.supervisor import Supervisor
 from deploy.controlplane.watchdog import Watchdog
+from deploy.programs import interrupts
+from deploy.programs.binaries import obtain_binaries
+from deploy.programs.errors import DeployError, PortTakenError
+from deploy.programs.private_files import write_private
+from deploy.programs.reporting import Reporter, SilentReporter
+from deploy.programs.sources import Binary
 
 START_ATTEMPTS = 5
 SERVICE_ACCOUNT_TIMEOUT_SECONDS = 30.0
@@ -99,10 +101,10 @@ class ControlPlane:
     def __enter__(self) -> Self:
         self.directory.create()
         if not self._lock.try_acquire("library"):
-            raise ControlPlaneError(f"{self.directory.path} is in use by another command")
+            raise DeployError(f"{self.directory.path} is in use by another command")
         try:
             if self.directory.record.exists():
-                raise ControlPlaneError(f"a control plane is in {self.directory.path} already")
+                raise DeployError(f"a control plane is in {self.directory.path} already")
             with interrupts.deferred():
                 self._watchdog = Watchdog(self.directory)
             self.start(self.find_binaries)
@@ -177,7 +179,7 @@ class ControlPlane:
 
         Raises
         ------
-        ControlPlaneError
+        DeployError
             If it can't be started, or runs already with another shape.
         """
         names = self._shape.components
@@ -241,7 +243,7 @@ class ControlPlane:
     @property
     def _running(self) -> Supervisor:
         if self._supervisor is None:
-            raise ControlPlaneError("the control plane has not been started")
+            raise DeployError("the control plane has not been started")
         return self._supervisor
 
     def _leave(self) -> None:
@@ -270,7 +272,7 @@ class ControlPlane:
         elif old.kubernetes_version.split(".")[:2] != version.split(".")[:2]:
             differs = f"is of Kubernetes {old.kubernetes_version}, not {version}"
         if differs:
-            raise ControlPlaneError(
+            raise DeployError(
                 f"the control plane in {self.directory.path} {differs}: take it down first"
             )
 
@@ -328,7 +330,7 @@ class ControlPlane:
         deadline_seconds = time.monotonic() + SERVICE_ACCOUNT_TIMEOUT_SECONDS
         while why_not := dataclasses.replace(probe, path=path).run():
             if time.monotonic() > deadline_seconds:
-                raise ControlPlaneError(
+                raise DeployError(
                     f"the controller manager made no service account in time ({why_not}); "
                     f"its log is {self.log_path('kube-controller-manager')}"
                 )

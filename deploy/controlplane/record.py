@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from deploy.controlplane.errors import ControlPlaneError
-from deploy.controlplane.layout import StateDirectory, write_private
+from deploy.controlplane.layout import StateDirectory
+from deploy.programs.errors import DeployError
+from deploy.programs.private_files import write_private
 
 FORMAT = 1
 
@@ -64,7 +65,7 @@ def load(directory: StateDirectory) -> Record | None:
 
     Raises
     ------
-    ControlPlaneError
+    DeployError
         If the file is not one that this version has written.
     """
     try:
@@ -79,7 +80,7 @@ def load(directory: StateDirectory) -> Record | None:
         shape["apiserver_args"] = tuple(shape["apiserver_args"])
         return Record(shape=Shape(**shape), **content)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ControlPlaneError(
+        raise DeployError(
             f"{directory.record} cannot be read ({error}): it was written by another version or "
             f"damaged; {down_command(directory.path)} ends what runs and removes it"
         ) from error

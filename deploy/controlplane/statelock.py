@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from deploy.controlplane.processes import ProcessIdentity, read_start_ticks
+from deploy.programs.processes import ProcessIdentity, read_start_ticks
 
 POLL_SECONDS = 0.1
 

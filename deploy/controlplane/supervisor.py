@@ -9,13 +9,13 @@ import time
 from collections import deque
 from pathlib import Path
 
-from deploy.controlplane import interrupts, processes
 from deploy.controlplane.components import Component, describe
-from deploy.controlplane.errors import ControlPlaneError, PortTakenError
 from deploy.controlplane.layout import StateDirectory
-from deploy.controlplane.processes import ProcessIdentity
 from deploy.controlplane.record import Record
-from deploy.controlplane.reporting import Reporter
+from deploy.programs import interrupts, processes
+from deploy.programs.errors import DeployError, PortTakenError
+from deploy.programs.processes import ProcessIdentity
+from deploy.programs.reporting import Reporter
 
 READY_TIMEOUT_SECONDS = 90.0
 HUNG_AFTER_SECONDS = 10.0
@@ -62,7 +62,7 @@ class Supervisor:
                     environment=environment,
                 )
         except OSError as error:
-            raise ControlPlaneError(f"{name} cannot be started: {error}") from error
+            raise DeployError(f"{name} cannot be started: {error}") from error
 
     def ensure_ready(self, name: str) -> bool:
         """Start the component unless it runs and is ready; True if it had to be started.
@@ -70,7 +70,7 @@ class Supervisor:
         One that runs but doesn't become ready is taken for hung, and replaced.
         """
         if self.find(name) is not None:
-            with contextlib.suppress(ControlPlaneError):
+            with contextlib.suppress(DeployError):
                 self.wait_ready(name, timeout_seconds=HUNG_AFTER_SECONDS)
                 return False
             self._reporter.step(f"{name} runs but is not ready: restarting it")
@@ -86,7 +86,7 @@ class Supervisor:
         ------
         PortTakenError
             If it ended since its port is in use.
-        ControlPlaneError
+        DeployError
             If it ended for another reason, or isn't ready in time; with the log's last lines.
         """
         component = describe(name, self.record, self.directory)
@@ -100,7 +100,7 @@ class Supervisor:
                 return
             elapsed_seconds = time.monotonic() - began_seconds
             if elapsed_seconds > timeout_seconds:
-                raise ControlPlaneError(
+                raise DeployError(
                     f"{name} is not ready after {timeout_seconds:.0f} s ({why_not})\n"
                     + self._log_tail(name)
                 )
@@ -131,12 +131,12 @@ class Supervisor:
 
         Raises
         ------
-        ControlPlaneError
+        DeployError
             If it doesn't run.
         """
         process = self.find(name)
         if process is None or not processes.send_signal(process, number):
-            raise ControlPlaneError(f"{name} does not run")
+            raise DeployError(f"{name} does not run")
 
     def _reap(self, name: str) -> None:
         """Take note of a child's end, so that it doesn't stay a zombie."""
@@ -144,14 +144,14 @@ class Supervisor:
         if child is not None and child.poll() is not None:
             del self._children[name]
 
-    def _ended(self, component: Component) -> ControlPlaneError:
+    def _ended(self, component: Component) -> DeployError:
         name = component.name
         text = f"{name} ended by itself\n{self._log_tail(name)}"
         with contextlib.suppress(OSError), self.directory.log(name).open("rb") as log:
             log.seek(self._log_offsets.get(name, 0))
             if PORT_TAKEN in log.read().decode(errors="replace"):
                 return PortTakenError(text)
-        return ControlPlaneError(text)
+        return DeployError(text)
 
     def _log_tail(self, name: str) -> str:
         path = self.directory.log(name)

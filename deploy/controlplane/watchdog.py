@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 
 from deploy.controlplane.layout import StateDirectory
-from deploy.controlplane.processes import terminate_all
 from deploy.controlplane.statelock import StateLock
+from deploy.programs.processes import terminate_all
 
 FAREWELL = b"done"
 LOCK_TIMEOUT_SECONDS = 2.0

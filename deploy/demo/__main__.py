@@ -18,8 +18,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from deploy.controlplane import ControlPlane, ControlPlaneError, Reporter, interrupts
-from deploy.controlplane.layout import write_private
+from deploy.controlplane import ControlPlane, DeployError, Reporter
 from deploy.demo.demonstration import Demonstration
 from deploy.demo.errors import DemoError, SizeError
 from deploy.demo.hosting import down_command, run_control_plane
@@ -33,6 +32,8 @@ from deploy.demo.plan import (
     make_plan,
 )
 from deploy.demo.replicas import PROJECT, Replica, run_replicas
+from deploy.programs import interrupts
+from deploy.programs.private_files import write_private
 from kubeio.errors import KubeError
 
 DEFAULT_STATE_DIRECTORY = PROJECT / ".state" / "demo"
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupts.raise_on_termination()
     try:
         return _run(options, console, reporter)
-    except (DemoError, ControlPlaneError, KubeError) as error:
+    except (DemoError, DeployError, KubeError) as error:
         reporter.end_progress()
         sys.stdout.flush()
         sys.stderr.write(f"error: {error}\n")

@@ -11,9 +11,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.controlplane import ControlPlane, Reporter, commands, interrupts, processes
+from deploy.controlplane import ControlPlane, Reporter, commands
 from deploy.controlplane.layout import StateDirectory
 from deploy.demo.errors import DemoError
+from deploy.programs import interrupts, processes
 
 
 @contextlib.contextmanager
@@ -24,7 +25,7 @@ def run_control_plane(state_dir: Path, reporter: Reporter, *, keep: bool) -> Ite
     ------
     DemoError
         If one runs there already.
-    ControlPlaneError
+    DeployError
         If it can't be started.
     """
     _make_way(state_dir, reporter)

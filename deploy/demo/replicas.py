@@ -18,10 +18,11 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from deploy.controlplane import ControlPlane, interrupts, pki, processes
-from deploy.controlplane.layout import write_private
+from deploy.controlplane import ControlPlane, pki
 from deploy.demo.access import USER_AGENT, fixed_credentials
 from deploy.demo.errors import DemoError
+from deploy.programs import interrupts, processes
+from deploy.programs.private_files import write_private
 from kubeio.client import KubeClient
 from kubeio.errors import KubeError
 

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from deploy.controlplane import ControlPlane, ControlPlaneError, ports, processes
+from deploy.controlplane import ControlPlane, DeployError, ports
+from deploy.programs import processes
 from tests.integration.rest import create, read, request, wait_for
 
 pytestmark = pytest.mark.integration
@@ -254,14 +255,14 @@ def test_without_a_controller_manager_pods_need_no_service_account(
 
 
 def test_a_component_that_does_not_run_cannot_be_frozen(control_plane: ControlPlane) -> None:
-    with pytest.raises(ControlPlaneError, match="kwok does not run"):
+    with pytest.raises(DeployError, match="kwok does not run"):
         control_plane.freeze("kwok")
 
 
 def test_a_wrong_argument_is_shown_with_the_log(tmp_path: Path) -> None:
     state_dir = tmp_path / "state"
     plane = ControlPlane(state_dir, apiserver_args=["--no-such-flag"])
-    with pytest.raises(ControlPlaneError) as caught, plane:
+    with pytest.raises(DeployError) as caught, plane:
         pass
     assert "kube-apiserver ended by itself" in str(caught.value)
     assert "unknown flag: --no-such-flag" in str(caught.value)

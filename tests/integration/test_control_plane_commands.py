@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.controlplane import processes, statelock
+from deploy.controlplane import statelock
 from deploy.controlplane.components import DEFAULT_PORTS
+from deploy.programs import processes
 from tests.integration.rest import wait_for
 
 pytestmark = pytest.mark.integration

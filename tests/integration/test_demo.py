@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.controlplane import processes
 from deploy.demo.replicas import PROJECT
+from deploy.programs import processes
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.gobuild import MINIMUM_GO
-from deploy.controlplane.gotoolchain import find_go
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.sources import default_cache_root
+from deploy.programs.errors import SourceError
+from deploy.programs.gobuild import MINIMUM_GO
+from deploy.programs.gotoolchain import find_go
+from deploy.programs.reporting import Reporter
+from deploy.programs.sources import default_cache_root
 
 SOURCES: Final = Path(__file__).parent / "oracle"
 _ANSWER_TIMEOUT_SECONDS: Final = 60.0

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.sources import Binary
-from deploy.controlplane.versions import Requirement, Version
+from deploy.programs.errors import SourceError
+from deploy.programs.reporting import Reporter
+from deploy.programs.sources import Binary
+from deploy.programs.versions import Requirement, Version
 
 
 def write_program(path: Path, says: str, *, code: int = 0) -> Path:

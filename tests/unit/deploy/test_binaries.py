@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from deploy.controlplane.binaries import Sources, obtain_binaries, resolve
-from deploy.controlplane.errors import BinaryNotFoundError, SourceError, UnsuitableError, UsageError
-from deploy.controlplane.reporting import SilentReporter
-from deploy.controlplane.sources import Binary, Cache
-from deploy.controlplane.versions import Requirement, Version
+from deploy.programs.binaries import Sources, obtain_binaries, resolve
+from deploy.programs.errors import BinaryNotFoundError, SourceError, UnsuitableError, UsageError
+from deploy.programs.reporting import SilentReporter
+from deploy.programs.sources import Binary, Cache
+from deploy.programs.versions import Requirement, Version
 from tests.unit.deploy.fakes import FakeSource, recording_reporter, write_program
 
 KUBERNETES = Version(1, 36, 3)

@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 
 from deploy.controlplane import __main__ as command_line
-from deploy.controlplane import commands, interrupts, reporting
-from deploy.controlplane.errors import BinaryNotFoundError
-from deploy.controlplane.reporting import Reporter
+from deploy.controlplane import commands
 from deploy.controlplane.statelock import StateLock
+from deploy.programs import interrupts, reporting
+from deploy.programs.errors import BinaryNotFoundError
+from deploy.programs.reporting import Reporter
 from tests.unit.deploy.fakes import recording_reporter, write_program
 
 

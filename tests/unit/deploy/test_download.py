@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from deploy.controlplane import download
-from deploy.controlplane.download import Downloader
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.reporting import SilentReporter
+from deploy.programs import download
+from deploy.programs.download import Downloader
+from deploy.programs.errors import SourceError
+from deploy.programs.reporting import SilentReporter
 
 CONTENT = b"a program" * 1000
 

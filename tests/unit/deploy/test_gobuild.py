@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from deploy.controlplane import processes
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.gobuild import GoBuildSource, describe, go_directive, module_file
-from deploy.controlplane.sources import Cache
-from deploy.controlplane.versions import Version, require
+from deploy.programs import processes
+from deploy.programs.errors import SourceError
+from deploy.programs.gobuild import GoBuildSource, describe, go_directive, module_file
+from deploy.programs.sources import Cache
+from deploy.programs.versions import Version, require
 from tests.unit.deploy.fakes import recording_reporter
 
 KUBERNETES = Version(1, 36, 3)
@@ -173,7 +173,7 @@ def test_an_interrupted_build_leaves_no_process(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(reporter, "progress", interrupt)
-    monkeypatch.setattr("deploy.controlplane.gobuild.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("deploy.programs.gobuild.POLL_SECONDS", 0.01)
     with pytest.raises(KeyboardInterrupt):
         GoBuildSource(cache, reporter, owner=tmp_path).obtain(
             require("kwok", KUBERNETES, exact=False)

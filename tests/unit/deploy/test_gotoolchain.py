@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from deploy.controlplane import gotoolchain
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.gotoolchain import find_go
-from deploy.controlplane.reporting import SilentReporter
-from deploy.controlplane.versions import Version
+from deploy.programs import gotoolchain
+from deploy.programs.errors import SourceError
+from deploy.programs.gotoolchain import find_go
+from deploy.programs.reporting import SilentReporter
+from deploy.programs.versions import Version
 from tests.unit.deploy.fakes import write_program
 
 MINIMUM = Version(1, 26, 0)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from deploy.controlplane import interrupts
+from deploy.programs import interrupts
 
 
 def test_ctrl_c_waits_for_the_end_of_the_block() -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.controlplane import processes
-from deploy.controlplane.processes import ProcessIdentity
+from deploy.programs import processes
+from deploy.programs.processes import ProcessIdentity
 
 FOREVER = ["sleep", "600"]
 IGNORE_SIGTERM = (

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 import yaml
 
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.releases import (
+from deploy.programs.errors import SourceError
+from deploy.programs.releases import (
     ENVTEST_INDEX,
     EnvtestSource,
     ReleaseSource,
     find_checksum,
     release_file,
 )
-from deploy.controlplane.reporting import SilentReporter
-from deploy.controlplane.sources import Cache
-from deploy.controlplane.versions import Version, require
+from deploy.programs.reporting import SilentReporter
+from deploy.programs.sources import Cache
+from deploy.programs.versions import Version, require
 from tests.unit.deploy.fakes import FakeFetcher
 
 KUBERNETES = Version(1, 36, 3)

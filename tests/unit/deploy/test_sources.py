@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from deploy.controlplane.errors import SourceError, UnsuitableError
-from deploy.controlplane.reporting import SilentReporter
-from deploy.controlplane.sources import (
+from deploy.programs.errors import SourceError, UnsuitableError
+from deploy.programs.reporting import SilentReporter
+from deploy.programs.sources import (
     AssetsSource,
     Cache,
     PathSource,
     default_cache_root,
 )
-from deploy.controlplane.versions import Version, require
+from deploy.programs.versions import Version, require
 from tests.unit.deploy.fakes import write_program
 
 KUBERNETES = Version(1, 36, 3)

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from deploy.controlplane.components import describe, write_files
-from deploy.controlplane.errors import ControlPlaneError
-from deploy.controlplane.layout import DEFAULT_STATE_DIRECTORY, StateDirectory, write_private
+from deploy.controlplane.layout import DEFAULT_STATE_DIRECTORY, StateDirectory
 from deploy.controlplane.record import Record, Shape, load
 from deploy.controlplane.statelock import StateLock
+from deploy.programs.errors import DeployError
+from deploy.programs.private_files import write_private
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -52,14 +53,14 @@ def test_everything_is_private(directory: StateDirectory) -> None:
 def test_a_directory_with_other_files_is_refused(directory: StateDirectory) -> None:
     directory.path.mkdir()
     (directory.path / "thesis.txt").write_text("important")
-    with pytest.raises(ControlPlaneError, match="not empty and holds no control plane"):
+    with pytest.raises(DeployError, match="not empty and holds no control plane"):
         directory.create()
     assert [path.name for path in directory.path.iterdir()] == ["thesis.txt"]
 
 
 def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ControlPlaneError, match="cannot be made"):
+    with pytest.raises(DeployError, match="cannot be made"):
         StateDirectory(tmp_path / "file" / "state").create()
 
 
@@ -67,7 +68,7 @@ def test_a_directory_of_another_user_is_refused(
     directory: StateDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    with pytest.raises(ControlPlaneError, match="belongs to another user"):
+    with pytest.raises(DeployError, match="belongs to another user"):
         directory.create()
 
 
@@ -121,7 +122,7 @@ def test_a_record_is_read_as_it_was_saved(directory: StateDirectory) -> None:
 def test_a_damaged_record_says_what_helps(content: str, directory: StateDirectory) -> None:
     directory.create()
     directory.record.write_text(content)
-    with pytest.raises(ControlPlaneError) as caught:
+    with pytest.raises(DeployError) as caught:
         load(directory)
     assert str(directory.record) in str(caught.value)
     assert f"down --state-dir {directory.path}" in str(caught.value)

@@ -6,9 +6,9 @@ import platform
 
 import pytest
 
-from deploy.controlplane import versions
-from deploy.controlplane.errors import ControlPlaneError, UsageError
-from deploy.controlplane.versions import Version, find_version, requested_version, require
+from deploy.programs import versions
+from deploy.programs.errors import DeployError, UsageError
+from deploy.programs.versions import Version, find_version, requested_version, require
 
 KUBERNETES = Version(1, 36, 3)
 
@@ -77,5 +77,5 @@ def test_architecture(machine: str, name: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_other_machines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
-    with pytest.raises(ControlPlaneError, match="runs on Linux, amd64 and arm64"):
+    with pytest.raises(DeployError, match="runs on Linux, amd64 and arm64"):
         versions.architecture()

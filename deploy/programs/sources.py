@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from deploy.controlplane.errors import SourceError, UnsuitableError
-from deploy.controlplane.layout import write_private
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.versions import Requirement, Version, find_version
+from deploy.programs.errors import SourceError, UnsuitableError
+from deploy.programs.private_files import write_private
+from deploy.programs.reporting import Reporter
+from deploy.programs.versions import Requirement, Version, find_version
 
 VERSION_TIMEOUT_SECONDS = 10.0
 LOCK_POLL_SECONDS = 0.2

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 from urllib.parse import urlsplit
 
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.reporting import Reporter
+from deploy.programs.errors import SourceError
+from deploy.programs.reporting import Reporter
 
 ANSWER_TIMEOUT_SECONDS = 5.0
 # Once a host was silent, the network most likely lets nothing through: others get less time.

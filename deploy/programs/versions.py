@@ -7,7 +7,7 @@ import platform
 import re
 from dataclasses import dataclass
 
-from deploy.controlplane.errors import ControlPlaneError, UsageError
+from deploy.programs.errors import DeployError, UsageError
 
 DEFAULT_KUBERNETES_VERSION = "1.36.3"
 ETCD_VERSION = "3.6.16"
@@ -122,12 +122,12 @@ def architecture() -> str:
 
     Raises
     ------
-    ControlPlaneError
+    DeployError
         If this is neither Linux on amd64 nor on arm64.
     """
     machine = platform.machine()
     if platform.system() != "Linux" or machine not in _MACHINES:
-        raise ControlPlaneError(
+        raise DeployError(
             f"{platform.system()} on {machine}: the control plane runs on Linux, amd64 and arm64"
         )
     return _MACHINES[machine]

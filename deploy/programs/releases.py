@@ -18,12 +18,12 @@ from shutil import copyfileobj
 
 import yaml
 
-from deploy.controlplane.download import Fetcher
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.layout import TEMPORARY_PREFIX
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.sources import Binary, Cache
-from deploy.controlplane.versions import Requirement, Version, find_version
+from deploy.programs.download import Fetcher
+from deploy.programs.errors import SourceError
+from deploy.programs.private_files import TEMPORARY_PREFIX
+from deploy.programs.reporting import Reporter
+from deploy.programs.sources import Binary, Cache
+from deploy.programs.versions import Requirement, Version, find_version
 
 ENVTEST_INDEX = (
     "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.layout import TEMPORARY_PREFIX
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.versions import Version, find_version
+from deploy.programs.errors import SourceError
+from deploy.programs.private_files import TEMPORARY_PREFIX
+from deploy.programs.reporting import Reporter
+from deploy.programs.versions import Version, find_version
 
 INSTALL_TIMEOUT_SECONDS = 600.0
 # sha256 of the wheels for amd64 and arm64.

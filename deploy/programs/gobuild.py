@@ -21,13 +21,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.controlplane import interrupts, processes
-from deploy.controlplane.errors import SourceError
-from deploy.controlplane.gotoolchain import GoToolchain, find_go
-from deploy.controlplane.layout import TEMPORARY_PREFIX
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.sources import Binary, Cache
-from deploy.controlplane.versions import KUBERNETES_PROGRAMS, Requirement, Version
+from deploy.programs import interrupts, processes
+from deploy.programs.errors import SourceError
+from deploy.programs.gotoolchain import GoToolchain, find_go
+from deploy.programs.private_files import TEMPORARY_PREFIX
+from deploy.programs.reporting import Reporter
+from deploy.programs.sources import Binary, Cache
+from deploy.programs.versions import KUBERNETES_PROGRAMS, Requirement, Version
 
 MINIMUM_GO = Version(1, 26, 0)
 POLL_SECONDS = 0.5

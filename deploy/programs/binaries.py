@@ -10,18 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.controlplane.download import Downloader
-from deploy.controlplane.errors import (
+from deploy.programs.download import Downloader
+from deploy.programs.errors import (
     BinaryNotFoundError,
     SourceError,
     UnsuitableError,
     UsageError,
 )
-from deploy.controlplane.gobuild import MINIMUM_GO, GoBuildSource
-from deploy.controlplane.layout import DEFAULT_STATE_DIRECTORY
-from deploy.controlplane.releases import EnvtestSource, ReleaseSource
-from deploy.controlplane.reporting import Reporter
-from deploy.controlplane.sources import (
+from deploy.programs.gobuild import MINIMUM_GO, GoBuildSource
+from deploy.programs.private_files import STATE_ROOT
+from deploy.programs.releases import EnvtestSource, ReleaseSource
+from deploy.programs.reporting import Reporter
+from deploy.programs.sources import (
     AssetsSource,
     Binary,
     Cache,
@@ -29,7 +29,7 @@ from deploy.controlplane.sources import (
     Source,
     default_cache_root,
 )
-from deploy.controlplane.versions import (
+from deploy.programs.versions import (
     PROGRAMS,
     Requirement,
     Version,
@@ -38,6 +38,8 @@ from deploy.controlplane.versions import (
     require,
 )
 
+# Its `make down` also ends a build that outlived its command.
+DEFAULT_OWNER = STATE_ROOT / "controlplane"
 SOURCE_KINDS = ("installed", "cache", "download", "build")
 
 
@@ -61,7 +63,7 @@ def obtain_binaries(
     *,
     kubernetes_version: str | None = None,
     reporter: Reporter,
-    owner: Path = DEFAULT_STATE_DIRECTORY,
+    owner: Path = DEFAULT_OWNER,
     kinds: Sequence[str] = SOURCE_KINDS,
 ) -> dict[str, Binary]:
     """Find each named program, fetching what isn't there.
@@ -85,7 +87,7 @@ def obtain_binaries(
         If a program is nowhere to be had; says what was tried and what helps.
     UsageError
         If a name or the version isn't one that is known.
-    ControlPlaneError
+    DeployError
         If the machine isn't supported.
     """
     unknown = [name for name in names if name not in PROGRAMS]
