@@ -23,7 +23,10 @@ class Deleted(msgspec.Struct, frozen=True, gc=False):
 
 
 class Listed(msgspec.Struct, frozen=True, gc=False):
-    """Everything that existed at `resource_version` has been told."""
+    """Everything that existed at `resource_version` has been told.
+
+    Of a resource that the API server does not serve: nothing, at "".
+    """
 
     resource_version: str
 
@@ -38,7 +41,9 @@ class ReflectorStatistics:
     Attributes
     ----------
     listed
-        True once the first list is complete.
+        True once the first list is complete, or there is nothing to list.
+    is_unserved
+        True while the API server does not know the resource, which so counts as empty.
     object_count
         Objects known now.
     undecodable_count
@@ -47,7 +52,8 @@ class ReflectorStatistics:
     event_count
         Watch events of objects, whether or not they told anything new.
     lists
-        Lists begun, by reason: ``start``, ``expired``, ``invalid``, ``fruitless``, ``rewound``.
+        Lists begun, by reason: ``start``, ``expired``, ``invalid``, ``fruitless``, ``rewound``,
+        ``unserved`` (looking again for what the API server did not serve).
     endings
         Lists and watches that ended, by reason: ``ended`` (as asked), ``silent``,
         ``lost``, ``connect``, ``expired``, ``throttled``, ``malformed`` and others.
@@ -61,6 +67,7 @@ class ReflectorStatistics:
     """
 
     listed: bool = False
+    is_unserved: bool = False
     object_count: int = 0
     undecodable_count: int = 0
     event_count: int = 0

@@ -9,8 +9,16 @@ ourselves.
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-Check = Callable[[], str | None]
-"""None if all is well, else the reason in one line; must not block or raise."""
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """All is well, and yet there is something to say, in one line."""
+
+    text: str
+
+
+Check = Callable[[], str | Remark | None]
+"""None or a `Remark` if all is well, else the reason in one line; must not block or raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,8 @@ class HealthChecks:
             reason = check()
             if reason is None:
                 lines.append(f"[+]{name} ok")
+            elif isinstance(reason, Remark):
+                lines.append(f"[+]{name} ok: {reason.text}")
             else:
                 is_healthy = False
                 lines.append(f"[-]{name} failed: {reason if verbose else 'reason withheld'}")
@@ -78,6 +88,6 @@ class HealthChecks:
         if check is None:
             return None
         reason = check()
-        if reason is None:
+        if reason is None or isinstance(reason, Remark):
             return Verdict(True, "ok")
         return Verdict(False, f"internal server error: {reason}\n")

@@ -1,8 +1,9 @@
 """Keeps a consumer's view of one resource equal to the API server's: list, then watch.
 
     list ──► watch ──► (ended, dropped, silent, 429, 5xx, no JSON) ──► wait ──► watch
-      ▲        │
-      └────────┴── 410, or the resourceVersion is refused
+    │ ▲        │
+    │ └────────┴── 410, or the resourceVersion is refused
+    └─ 404: the API server has no such group or resource ──► `Listed`, wait long ──► list
 
 The consumer is told of changes in order, `Upserted` and `Deleted`, with a `Listed`
 mark after each list. The reflector knows uid and resourceVersion of everything that
@@ -13,6 +14,9 @@ an old name is `Deleted`, then `Upserted`. Nothing is lost in a gap, however lon
 Lists come in pages and bursts of events in slices of a few milliseconds, so neither
 memory nor the event loop is held by a large cluster. Every ending leads to a wait,
 except the one that we asked for (``timeoutSeconds``) after a watch that worked.
+
+What the API server does not serve counts as empty and is looked for again; but not the
+core group, nor what was served before: there a 404 is somebody else's, and a failure.
 """
 
 import asyncio
@@ -24,6 +28,7 @@ from typing import Final, Generic, TypeVar
 from kubeio.backoff import Backoff, Jitter
 from kubeio.changes import Listed, ReflectorEvent, ReflectorStatistics
 from kubeio.decoding import BOOKMARK, OBJECT_EVENTS, ListPage, ObjectDecoder, Query
+from kubeio.endings import reason_of
 from kubeio.errors import (
     ConnectionFailedError,
     ConnectionLostError,
@@ -31,11 +36,9 @@ from kubeio.errors import (
     GoneError,
     InvalidError,
     KubeError,
-    MalformedResponseError,
     NotFoundError,
     RequestTimeoutError,
     ServerError,
-    TooManyRequestsError,
     UnauthorizedError,
 )
 from kubeio.known import KnownObjects
@@ -56,20 +59,6 @@ A server that was restored from a backup takes a watch from a resourceVersion it
 to reach, and is silent: no events, no bookmarks (seen with kube-apiserver 1.36.3)."""
 TOLD_AGAIN_SECONDS: Final = 30.0
 """So often a failure that goes on is told of in the log."""
-
-_REASONS: Final[tuple[tuple[type[KubeError], str], ...]] = (
-    (GoneError, "expired"),
-    (TooManyRequestsError, "throttled"),
-    (UnauthorizedError, "unauthorized"),
-    (ForbiddenError, "forbidden"),
-    (NotFoundError, "not_found"),
-    (InvalidError, "invalid"),
-    (ServerError, "server_error"),
-    (ConnectionFailedError, "connect"),
-    (ConnectionLostError, "lost"),
-    (RequestTimeoutError, "silent"),
-    (MalformedResponseError, "malformed"),
-)
 
 _logger = logging.getLogger(__name__)
 
@@ -123,6 +112,7 @@ class Reflector(Generic[T]):
         self._resource_version = ""
         self._list_reason = "start"
         self._may_be_rewound = False
+        self._is_refused = False
         self._last_line_at = clock()
         self._told_reason = ""
         self._told_at = clock()
@@ -144,11 +134,14 @@ class Reflector(Generic[T]):
     ) -> str | None:
         """Say why the view may not be relied on, None if it may: for ``/readyz``.
 
-        Silence may last longer where nothing has failed: bookmarks come once a minute.
+        Silence may last longer where nothing has failed: bookmarks come once a minute. A
+        right that is missing is told of at once.
         """
         because = f": {self.statistics.last_problem}" if self.statistics.last_problem else ""
         if not self.statistics.listed:
             return f"{self._name} not listed yet{because}"
+        if self._is_refused:
+            return f"{self._name} may not be watched{because}"
         age = self.last_byte_age_seconds() or 0.0
         if age > (max_failing_seconds if because else max_silence_seconds):
             return f"nothing heard of {self._name} for {age:.0f} s{because}"
@@ -169,6 +162,8 @@ class Reflector(Generic[T]):
             if not self._resource_version:
                 await self._list()
         except KubeError as error:
+            if isinstance(error, NotFoundError) and self._may_be_unserved():
+                return self._note_unserved()
             return self._after(error, lasted=0.0, has_moved=False)
         started, version = self._clock(), self._resource_version
         try:
@@ -194,7 +189,7 @@ class Reflector(Generic[T]):
             Whether the watch told anything new, be it a bookmark.
         """
         has_worked = has_moved or lasted >= WORKING_WATCH_SECONDS
-        reason = "ended" if error is None else _reason_of(error)
+        reason = "ended" if error is None else reason_of(error)
         _count(self.statistics.endings, reason)
         if has_worked:
             self._backoff.reset()
@@ -207,6 +202,7 @@ class Reflector(Generic[T]):
             return delay
         delay = self._backoff.next_delay(error.retry_after_seconds)
         self.statistics.last_problem = str(error)
+        self._is_refused = isinstance(error, ForbiddenError | UnauthorizedError)
         # The first of its kind, then one a while: tries come at short intervals.
         is_news = reason != self._told_reason or self._clock() - self._told_at >= TOLD_AGAIN_SECONDS
         if is_news:
@@ -221,13 +217,30 @@ class Reflector(Generic[T]):
         )
         return delay
 
+    def _may_be_unserved(self) -> bool:
+        was_served = self.statistics.listed and not self.statistics.is_unserved
+        return bool(self._query.resource.group) and not was_served and not len(self._known)
+
+    def _note_unserved(self) -> float:
+        """Count as empty what the API server does not know; give the seconds to the next look."""
+        _count(self.statistics.endings, "not_found")
+        self.statistics.last_byte_at = self._clock()
+        self.statistics.last_problem = self._told_reason = ""
+        self._list_reason, self._is_refused = "unserved", False
+        self._backoff.reset()
+        if not self.statistics.is_unserved:
+            self.statistics.is_unserved = self.statistics.listed = True
+            _logger.info("Not served by the API server, counts as empty: resource=%s", self._name)
+            self._deliver(Listed(""))
+        return self._jitter.between(*self.timing.unserved_seconds)
+
     def _forget_version_without_future(self, error: KubeError | None) -> None:
         """Make the next round list, where watching from our version leads nowhere."""
         if not self._resource_version:
             return
         self._may_be_rewound |= isinstance(error, ConnectionFailedError | ConnectionLostError)
         if isinstance(error, GoneError | InvalidError):
-            self._list_reason = _reason_of(error)
+            self._list_reason = reason_of(error)
         elif (
             isinstance(error, ServerError | RequestTimeoutError)
             and self._clock() - self._last_line_at >= FRUITLESS_SECONDS_BEFORE_LIST
@@ -266,6 +279,7 @@ class Reflector(Generic[T]):
         self._last_line_at = self._clock()
         self.statistics.listed = True
         self.statistics.last_problem = ""
+        self.statistics.is_unserved = self._is_refused = False
         _logger.info(
             "Listed a resource: resource=%s count=%d resource_version=%s seconds=%.2f",
             self._name,
@@ -342,6 +356,7 @@ class Reflector(Generic[T]):
         ) as stream:
             self.statistics.last_byte_at = self._clock()
             self.statistics.last_problem = ""
+            self._is_refused = False
             while lines := await stream.read_lines():
                 await self._take_lines(lines)
 
@@ -369,13 +384,6 @@ class Reflector(Generic[T]):
             _logger.warning("Unknown watch event: resource=%s type=%s", self._name, kind)
         if decoded.metadata.resource_version:
             self._resource_version = decoded.metadata.resource_version
-
-
-def _reason_of(error: KubeError) -> str:
-    for kind, reason in _REASONS:
-        if isinstance(error, kind):
-            return reason
-    return "other"
 
 
 def _count(counts: dict[str, int], reason: str) -> None:

@@ -52,6 +52,8 @@ class Timing:
         For a watch to begin.
     first_retry_seconds, longest_retry_seconds
         Until the first try after a failure, at most; it doubles from the one to the other.
+    unserved_seconds
+        From one look to the next for a resource that the API server does not serve.
     """
 
     watch_seconds: tuple[float, float] = (300.0, 600.0)
@@ -60,6 +62,7 @@ class Timing:
     headers_seconds: float = 30.0
     first_retry_seconds: float = FIRST_SECONDS
     longest_retry_seconds: float = LIMIT_SECONDS
+    unserved_seconds: tuple[float, float] = (50.0, 60.0)
 
 
 DEFAULT_TIMING: Final = Timing()

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from kubeio.health import Remark
 from kubeio.serving import HttpsServer
 from scheduler_svc.shell.reflectors import MAX_SILENCE_SECONDS, Reflectors
 
 LEASE_TOLERANCE_SECONDS: Final = 20.0
 """How much longer than its duration a leader's Lease may be without a renewal."""
+UNSERVED: Final = "not served by the API server, counts as empty, looked for once a minute"
 
 
 def add_watch_checks(
@@ -16,7 +18,8 @@ def add_watch_checks(
 ) -> None:
     """Have ``/readyz`` fail while a view of the cluster is missing or too old.
 
-    With `is_watching` False the views are not meant to be there yet.
+    With `is_watching` False the views are not meant to be there yet. A view of what the API
+    server does not serve is complete and empty; the check says so.
     """
 
     def check_synced() -> str | None:
@@ -24,11 +27,14 @@ def add_watch_checks(
             return None
         return "not all resources have been listed"
 
-    def check_view(resource: str) -> str | None:
+    def check_view(resource: str) -> str | Remark | None:
         if not is_watching():
             return None
         reflector = reflectors.by_resource[resource]
-        return reflector.problem(max_silence_seconds=MAX_SILENCE_SECONDS)
+        problem = reflector.problem(max_silence_seconds=MAX_SILENCE_SECONDS)
+        if problem is None and reflector.statistics.is_unserved:
+            return Remark(UNSERVED)
+        return problem
 
     server.add_check("sched-handler-sync", check_synced)
     for name in reflectors.by_resource:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubeio.health import Check, HealthChecks, Verdict
+from kubeio.health import Check, HealthChecks, Remark, Verdict
 
 
 def saying(reason: str | None) -> Check:
@@ -22,6 +22,16 @@ def test_all_well() -> None:
     assert made.run_all(verbose=True) == Verdict(
         True, "[+]ping ok\n[+]views ok\nreadyz check passed\n"
     )
+
+
+def test_remark_is_told_where_all_is_well() -> None:
+    made = HealthChecks("readyz")
+    made.add("views", lambda: Remark("counts as empty"))
+    assert made.run_all() == Verdict(True, "ok")
+    assert made.run_all(verbose=True) == Verdict(
+        True, "[+]ping ok\n[+]views ok: counts as empty\nreadyz check passed\n"
+    )
+    assert made.run_one("views") == Verdict(True, "ok")
 
 
 def test_failure_is_always_listed_and_the_reason_only_if_verbose() -> None:

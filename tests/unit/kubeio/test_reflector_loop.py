@@ -18,6 +18,7 @@ from kubeio.errors import (
     GoneError,
     InvalidError,
     KubeError,
+    NotFoundError,
     RequestTimeoutError,
     ServerError,
     TooManyRequestsError,
@@ -26,6 +27,7 @@ from kubeio.reflector import Reflector
 from kubeio.resources import ResourcePath
 from kubeio.response import Response
 
+UNSERVED = NotFoundError(404, message="404 page not found")
 EXPIRED = GoneError(410, reason="Expired", message="too old")
 
 
@@ -68,7 +70,8 @@ class Script:
     async def call(
         self, method: str, path: str, /, *, params: Mapping[str, str], timeout_seconds: float
     ) -> Response:
-        assert (method, path) == ("GET", "/apis/t.io/v1/things")
+        assert method == "GET"
+        assert path in ("/apis/t.io/v1/things", "/api/v1/things")
         self.asked.append(("list", dict(params)))
         step = self.steps.pop(0)
         if isinstance(step, Exception):
@@ -112,13 +115,15 @@ class Script:
 class Rig:
     """A reflector on a script, with a clock and sleeps of its own."""
 
-    def __init__(self, *steps: Any, watch_seconds: float = 0.0, seed: int = 7) -> None:
+    def __init__(
+        self, *steps: Any, watch_seconds: float = 0.0, seed: int = 7, group: str = "t.io"
+    ) -> None:
         self.script = Script(list(steps), watch_seconds=watch_seconds)
         self.told: list[ReflectorEvent[Thing]] = []
         self.delays: list[float] = []
         self.reflector: Reflector[Thing] = Reflector(
             self.script,
-            Query(resource=ResourcePath("t.io", "v1", "things"), object_type=Thing),
+            Query(resource=ResourcePath(group, "v1", "things"), object_type=Thing),
             self.told.append,
             seed=seed,
             clock=lambda: self.script.now,
@@ -436,3 +441,60 @@ async def test_problem_says_what_is_wrong() -> None:
     assert rig.reflector.problem() == "nothing heard of things.t.io for 121 s"
     assert rig.reflector.last_byte_age_seconds() == 121
     assert rig.reflector.last_event_age_seconds() is None
+
+
+async def test_what_is_not_served_counts_as_empty_until_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    rig = Rig(UNSERVED, UNSERVED, page(10, thing("a", 1)), [])
+    for _ in range(2):
+        assert 50 <= await rig.reflector.run_once() <= 60
+        assert rig.names() == ["="]
+        assert rig.reflector.problem() is None
+        assert rig.reflector.statistics.listed
+        assert rig.reflector.statistics.is_unserved
+        rig.script.now += 60
+    lines = [r.getMessage() for r in caplog.records if "Not served" in r.getMessage()]
+    assert lines == ["Not served by the API server, counts as empty: resource=things.t.io"]
+    await rig.play()
+    assert rig.names() == ["=", "+a", "=10"]
+    assert not rig.reflector.statistics.is_unserved
+    assert rig.reflector.statistics.lists == {"start": 1, "unserved": 2}
+    assert rig.reflector.statistics.endings == {"not_found": 2, "ended": 1}
+
+
+async def test_core_group_is_always_served() -> None:
+    rig = await Rig(*[UNSERVED] * 3, page(10), [], group="").play()
+    assert rig.names() == ["=10"]
+    assert rig.delays[0] <= 0.2
+    assert rig.reflector.statistics.lists == {"start": 4}
+
+
+async def test_what_was_served_is_kept_when_it_is_not_found() -> None:
+    rig = Rig(page(10, thing("a", 1)), EXPIRED, UNSERVED, page(20, thing("a", 1)), [])
+    await rig.reflector.run_once()
+    await rig.reflector.run_once()
+    rig.script.now += 16
+    problem = rig.reflector.problem()
+    assert problem is not None
+    assert "404 page not found" in problem
+    await rig.play()
+    assert rig.names() == ["+a", "=10", "=20"]
+
+
+async def test_half_a_list_that_is_not_found_is_a_failure() -> None:
+    rig = await Rig(page(10, thing("a", 1), more="t"), UNSERVED, page(20), []).play()
+    assert rig.names() == ["+a", "-a/uid-a", "=20"]
+    assert rig.delays[0] <= 0.2
+
+
+async def test_right_that_is_missing_is_a_problem_at_once() -> None:
+    refusal = ForbiddenError(403, message="cannot watch")
+    rig = Rig(page(10), refusal, ConnectionFailedError("cannot connect"), page(10), [])
+    await rig.reflector.run_once()
+    assert rig.reflector.problem() == ("things.t.io may not be watched: HTTP 403: cannot watch")
+    await rig.reflector.run_once()
+    assert rig.reflector.problem() is None  # as of now: the API server may be back in a moment
+    await rig.play()
+    assert rig.reflector.problem() is None

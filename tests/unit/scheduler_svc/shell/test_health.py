@@ -1,10 +1,11 @@
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kubeio.health import Check
+from kubeio.health import Check, Remark
 from kubeio.serving import HttpsServer, ServingOptions
 from scheduler_svc.shell.health import (
     LEASE_TOLERANCE_SECONDS,
+    UNSERVED,
     add_election_check,
     add_lease_check,
     add_shutdown_check,
@@ -72,9 +73,21 @@ def test_view_that_has_been_silent_for_too_long_is_not_ready(server: Server) -> 
         reflector.statistics.listed = True
     reflectors.by_resource["nodes"].statistics.last_byte_at = -1000.0
     problem = server.checks["watch-nodes"]()
-    assert problem is not None
+    assert isinstance(problem, str)
     assert problem.startswith("nothing heard of nodes for ")
     assert server.checks["watch-pods"]() is None
+
+
+def test_view_of_what_is_not_served_is_ready_and_says_so(server: Server) -> None:
+    reflectors = make_reflectors()
+    add_watch_checks(server, reflectors, is_watching=lambda: True)
+    statistics = reflectors.by_resource["priorityclasses"].statistics
+    statistics.listed = statistics.is_unserved = True
+    assert server.checks["watch-priorityclasses"]() == Remark(UNSERVED)
+    statistics.last_byte_at = -1000.0
+    problem = server.checks["watch-priorityclasses"]()
+    assert isinstance(problem, str)
+    assert problem.startswith("nothing heard of priorityclasses.scheduling.k8s.io for ")
 
 
 def test_standby_that_shall_watch_nothing_yet_is_ready(server: Server) -> None:
