@@ -18,9 +18,10 @@ from deploy.controlplane import commands
 from deploy.controlplane.layout import DEFAULT_STATE_DIRECTORY
 from deploy.programs import interrupts
 from deploy.programs.binaries import SOURCE_KINDS
+from deploy.programs.catalogue import PROGRAMS
 from deploy.programs.errors import DeployError, UsageError
 from deploy.programs.reporting import Reporter
-from deploy.programs.versions import DEFAULT_KUBERNETES_VERSION, PROGRAMS
+from deploy.programs.versions import DEFAULT_KUBERNETES_VERSION
 
 DEFAULT_PROGRAMS = ("kube-apiserver", "kube-controller-manager", "etcd", "kwok")
 

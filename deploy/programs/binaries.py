@@ -1,4 +1,4 @@
-"""Finding the control plane's programs: found, cached, downloaded or built, in this order.
+"""Finding programs: found, cached, downloaded or built, in this order.
 
 The API server is looked for first. Where one is found on the machine, the other Kubernetes
 programs have to go with its version; otherwise all are of the version that was asked for.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.programs.catalogue import PROGRAMS, require
 from deploy.programs.download import Downloader
 from deploy.programs.errors import (
     BinaryNotFoundError,
@@ -29,14 +30,7 @@ from deploy.programs.sources import (
     Source,
     default_cache_root,
 )
-from deploy.programs.versions import (
-    PROGRAMS,
-    Requirement,
-    Version,
-    architecture,
-    requested_version,
-    require,
-)
+from deploy.programs.versions import Requirement, Version, architecture, requested_version
 
 # Its `make down` also ends a build that outlived its command.
 DEFAULT_OWNER = STATE_ROOT / "controlplane"
@@ -71,7 +65,7 @@ def obtain_binaries(
     Parameters
     ----------
     names
-        Some of ``PROGRAMS``.
+        Names of the catalogue.
     kubernetes_version
         E.g. ``1.36.3``; None for KUBERNETES_VERSION of the environment, or the default.
     reporter

@@ -1,8 +1,9 @@
-"""Building the control plane's programs from the Go module proxy.
+"""Building programs from the Go module proxy.
 
 ``go install module@version`` refuses modules that have replace directives, as k8s.io/kubernetes
 does: it names its staging modules by path. So each program is built in a module of our own, which
-requires the program's module and pins the staging modules to the release that belongs to it.
+requires the program's module, pins the staging modules to the release that belongs to it, and
+replaces modules by others as the program's module does.
 
 Each program is built by itself: what is done stays done when the command is interrupted.
 """
@@ -22,12 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.programs import interrupts, processes
+from deploy.programs.catalogue import KUBERNETES, PROGRAMS
 from deploy.programs.errors import SourceError
 from deploy.programs.gotoolchain import GoToolchain, find_go
 from deploy.programs.private_files import TEMPORARY_PREFIX
 from deploy.programs.reporting import Reporter
 from deploy.programs.sources import Binary, Cache
-from deploy.programs.versions import KUBERNETES_PROGRAMS, Requirement, Version
+from deploy.programs.versions import Requirement, Version
 
 MINIMUM_GO = Version(1, 26, 0)
 POLL_SECONDS = 0.5
@@ -35,6 +37,7 @@ FAILURE_LINES = 3
 STALE_PACKAGES = "{{if .Stale}}{{.ImportPath}}{{end}}"
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 _STAGING = re.compile(r"^\s*(?:replace\s+)?(k8s\.io/\S+) => \./staging", re.MULTILINE)
+_REPLACED = re.compile(r"^\s*(?:replace\s+)?(\S+(?: v\S+)?) => ([^./]\S* v\S+)", re.MULTILINE)
 _GO_DIRECTIVE = re.compile(r"^go (\d+)\.(\d+)(?:\.(\d+))?$", re.MULTILINE)
 
 
@@ -94,22 +97,17 @@ class GoBuildSource:
 
 def describe(requirement: Requirement) -> GoProgram:
     """Say how a program is built."""
-    name, version = requirement.name, requirement.version
-    if name == "etcd":
-        module = "go.etcd.io/etcd/server/v3"
-        return GoProgram(module, version, module)
-    if name == "kwok":
-        return GoProgram("sigs.k8s.io/kwok", version, "sigs.k8s.io/kwok/cmd/kwok")
-    if name not in KUBERNETES_PROGRAMS:
-        raise SourceError(f"it is not known how to build {name}")
-    variables = {
-        "gitVersion": f"v{version}",
-        "gitMajor": str(version.major),
-        "gitMinor": str(version.minor),
-    }
-    flags = [f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in variables.items()]
-    module = "k8s.io/kubernetes"
-    return GoProgram(module, version, f"{module}/cmd/{name}", " ".join(["-s", "-w", *flags]))
+    program = PROGRAMS[requirement.name]
+    version = requirement.version
+    variables = {program.version_variable: f"v{version}"} if program.version_variable else {}
+    if program.module == KUBERNETES:
+        variables |= {
+            f"{_VERSION_PACKAGE}.gitVersion": f"v{version}",
+            f"{_VERSION_PACKAGE}.gitMajor": str(version.major),
+            f"{_VERSION_PACKAGE}.gitMinor": str(version.minor),
+        }
+    flags = [f"-X {name}={value}" for name, value in variables.items()]
+    return GoProgram(program.module, version, program.import_path, " ".join(["-s", "-w", *flags]))
 
 
 def module_file(program: GoProgram, upstream: str) -> str:
@@ -120,7 +118,7 @@ def module_file(program: GoProgram, upstream: str) -> str:
     program
         What to build.
     upstream
-        The go.mod of the program's module: tells which staging modules it replaces by a path.
+        The go.mod of the program's module: tells which modules it replaces, by a path or another.
     """
     lines = [
         "module berthmaster.invalid/build",
@@ -132,6 +130,7 @@ def module_file(program: GoProgram, upstream: str) -> str:
     ]
     staging = f"v0.{program.version.minor}.{program.version.patch}"
     lines += [f"replace {name} => {name} {staging}" for name in _STAGING.findall(upstream)]
+    lines += [f"replace {name} => {other}" for name, other in _REPLACED.findall(upstream)]
     return "\n".join(lines) + "\n"
 
 

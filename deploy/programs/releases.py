@@ -1,4 +1,4 @@
-"""Published programs: the envtest archive, and the releases of Kubernetes, etcd and kwok.
+"""Published programs: the envtest archive, and the releases that the catalogue names.
 
 Checksums come from what the project publishes beside its files: envtest's index, a ``.sha256`` or
 ``SHA256SUMS`` file, or the digests that GitHub computes of a release's files.
@@ -18,6 +18,7 @@ from shutil import copyfileobj
 
 import yaml
 
+from deploy.programs.catalogue import PROGRAMS
 from deploy.programs.download import Fetcher
 from deploy.programs.errors import SourceError
 from deploy.programs.private_files import TEMPORARY_PREFIX
@@ -151,20 +152,26 @@ class ReleaseSource:
 
 
 def release_file(requirement: Requirement, architecture: str) -> ReleaseFile:
-    """Name the published file of a program."""
-    name, version = requirement.name, requirement.version
-    if name == "etcd":
-        stem = f"etcd-v{version}-linux-{architecture}"
-        base = f"https://github.com/etcd-io/etcd/releases/download/v{version}"
-        return ReleaseFile(f"{base}/{stem}.tar.gz", f"{base}/SHA256SUMS", f"{stem}/etcd")
-    if name == "kwok":
-        project = "kubernetes-sigs/kwok/releases"
-        return ReleaseFile(
-            f"https://github.com/{project}/download/v{version}/kwok-linux-{architecture}",
-            f"https://api.github.com/repos/{project}/tags/v{version}",
-        )
-    url = f"https://dl.k8s.io/v{version}/bin/linux/{architecture}/{name}"
-    return ReleaseFile(url, f"{url}.sha256")
+    """Name the published file of a program.
+
+    Raises
+    ------
+    SourceError
+        If it isn't published as a file.
+    """
+    release = PROGRAMS[requirement.name].release
+    if release is None:
+        raise SourceError(f"{requirement.name} is not published")
+    values = {
+        "name": requirement.name,
+        "version": str(requirement.version),
+        "arch": architecture,
+        "machine": {"amd64": "x86_64"}.get(architecture, architecture),
+    }
+    url = release.url.format(**values)
+    return ReleaseFile(
+        url, release.checksum_url.format(url=url, **values), release.member.format(**values)
+    )
 
 
 def find_checksum(text: str, file_name: str) -> str:
@@ -202,7 +209,8 @@ def _extract(archive: Path, member: str, destination: Path) -> None:
     """Write one file of a .tar.gz archive to ``destination``."""
     try:
         with tarfile.open(archive, "r:gz") as packed:
-            content = packed.extractfile(member)
+            paths = {item.name.removeprefix("./"): item for item in packed if item.isfile()}
+            content = packed.extractfile(paths[member])
             if content is None:
                 raise SourceError(f"{member} in the archive is no file")
             with destination.open("wb") as file:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from deploy.programs.catalogue import PROGRAMS
 from deploy.programs.errors import SourceError, UnsuitableError
 from deploy.programs.private_files import write_private
 from deploy.programs.reporting import Reporter
@@ -26,7 +27,6 @@ from deploy.programs.versions import Requirement, Version, find_version
 
 VERSION_TIMEOUT_SECONDS = 10.0
 LOCK_POLL_SECONDS = 0.2
-_VERSION_ARGUMENTS = {"kubectl": ("version", "--client")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,8 @@ class Cache:
         name, new
             The program and its file, which is moved.
         version
-            What it has to say of itself; None if any version will do.
+            What it has to say of itself; None if any version will do. A program that doesn't tell
+            its version only has to run.
         source
             Where it comes from, for messages.
 
@@ -132,7 +133,9 @@ class Cache:
             If it doesn't run here or is another version.
         """
         new.chmod(0o755)
-        says = ask_version(name, new)
+        says = ask_version(name, new) if PROGRAMS[name].tells_version else version
+        if not PROGRAMS[name].tells_version and _ask(name, new) is None:
+            raise SourceError(f"{name} from {source} does not run here")
         if says is None or version not in (None, says):
             wanted = f", not {version}" if version else ""
             raise SourceError(f"{name} from {source} says that it is version {says}{wanted}")
@@ -179,10 +182,15 @@ def default_cache_root() -> Path:
 
 def ask_version(name: str, path: Path) -> Version | None:
     """Run a program to learn its version; None if it doesn't run or prints none."""
-    arguments = _VERSION_ARGUMENTS.get(name, ("--version",))
+    answer = _ask(name, path)
+    return find_version(answer) if answer and PROGRAMS[name].tells_version else None
+
+
+def _ask(name: str, path: Path) -> str | None:
+    """Run a program with the arguments that make it tell its version; None unless it succeeds."""
     try:
         done = subprocess.run(
-            [path, *arguments],
+            [path, *PROGRAMS[name].asked_with],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -192,7 +200,7 @@ def ask_version(name: str, path: Path) -> Version | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return find_version(done.stdout + done.stderr) if done.returncode == 0 else None
+    return done.stdout + done.stderr if done.returncode == 0 else None
 
 
 def _checked(requirement: Requirement, path: Path, source: str) -> Binary:

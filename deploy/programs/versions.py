@@ -1,4 +1,4 @@
-"""Which versions of the control plane's programs are used, and which others are accepted."""
+"""Version numbers: what is wanted, what is accepted, and what a program says that it is."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from dataclasses import dataclass
 from deploy.programs.errors import DeployError, UsageError
 
 DEFAULT_KUBERNETES_VERSION = "1.36.3"
-ETCD_VERSION = "3.6.16"
-KWOK_VERSION = "0.8.0"
-
-KUBERNETES_PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
-PROGRAMS = (*KUBERNETES_PROGRAMS, "etcd", "kwok")
 
 _VERSION = re.compile(r"(?<![\d.])v?(\d+)\.(\d+)\.(\d+)")
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -31,6 +26,11 @@ class Version:
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}"
 
+    @property
+    def next_patch(self) -> Version:
+        """The version after it."""
+        return Version(self.major, self.minor, self.patch + 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
@@ -39,7 +39,7 @@ class Requirement:
     Attributes
     ----------
     name
-        One of ``PROGRAMS``.
+        One of the catalogue.
     version
         The version to download or build.
     first, beyond
@@ -58,7 +58,7 @@ class Requirement:
     @property
     def exact(self) -> bool:
         """Whether nothing but ``version`` will do."""
-        return self.first == self.version and self.beyond == _next_patch(self.version)
+        return self.first == self.version and self.beyond == self.version.next_patch
 
     @property
     def accepted(self) -> str:
@@ -98,23 +98,10 @@ def requested_version(given: str | None = None) -> tuple[Version, bool]:
     return version, bool(text)
 
 
-def require(name: str, kubernetes: Version, *, exact: bool) -> Requirement:
-    """State which versions of a program go with the Kubernetes version ``kubernetes``.
-
-    Components may differ from the API server in the patch (Kubernetes' version skew policy), the
-    API server itself may be any supported one, unless ``exact``. A scheduler is for comparing with
-    and has to be the very version.
-    """
-    if name == "etcd":
-        return Requirement(name, _parse(ETCD_VERSION), Version(3, 5, 0), Version(4, 0, 0))
-    if name == "kwok":
-        return Requirement(name, _parse(KWOK_VERSION), Version(0, 8, 0), Version(0, 9, 0))
-    if exact or name == "kube-scheduler":
-        return Requirement(name, kubernetes, kubernetes, _next_patch(kubernetes))
-    if name == "kube-apiserver":
-        return Requirement(name, kubernetes, SUPPORTED_FIRST, SUPPORTED_BEYOND)
-    minor = Version(kubernetes.major, kubernetes.minor, 0)
-    return Requirement(name, kubernetes, minor, Version(minor.major, minor.minor + 1, 0))
+def parse_version(text: str) -> Version:
+    """Read a version that is written like ``1.36.3``."""
+    major, minor, patch = text.split(".")
+    return Version(int(major), int(minor), int(patch))
 
 
 def architecture() -> str:
@@ -127,19 +114,8 @@ def architecture() -> str:
     """
     machine = platform.machine()
     if platform.system() != "Linux" or machine not in _MACHINES:
-        raise DeployError(
-            f"{platform.system()} on {machine}: the control plane runs on Linux, amd64 and arm64"
-        )
+        raise DeployError(f"{platform.system()} on {machine}: this runs on Linux, amd64 and arm64")
     return _MACHINES[machine]
-
-
-def _parse(text: str) -> Version:
-    major, minor, patch = text.split(".")
-    return Version(int(major), int(minor), int(patch))
-
-
-def _next_patch(version: Version) -> Version:
-    return Version(version.major, version.minor, version.patch + 1)
 
 
 SUPPORTED_FIRST = Version(1, 34, 0)

@@ -155,8 +155,8 @@ def test_a_program_that_cannot_be_used_is_reported(machine: Machine) -> None:
 
 
 def test_unknown_program() -> None:
-    with pytest.raises(UsageError, match=r"unknown program kubelet; there are .*kube-apiserver"):
-        obtain_binaries(["kubelet"], reporter=SilentReporter())
+    with pytest.raises(UsageError, match=r"unknown program cubelet; there are .*kube-apiserver"):
+        obtain_binaries(["cubelet"], reporter=SilentReporter())
 
 
 def test_chosen_kinds_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,8 +47,8 @@ def test_bad_version(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 
 
 def test_unknown_program(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["binaries", "kubelet"]) == 2
-    assert "unknown program kubelet" in capsys.readouterr().err
+    assert command_line.main(["binaries", "cubelet"]) == 2
+    assert "unknown program cubelet" in capsys.readouterr().err
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:

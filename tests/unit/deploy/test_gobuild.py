@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from deploy.programs import processes
+from deploy.programs.catalogue import require
 from deploy.programs.errors import SourceError
 from deploy.programs.gobuild import GoBuildSource, describe, go_directive, module_file
 from deploy.programs.sources import Cache
-from deploy.programs.versions import Version, require
+from deploy.programs.versions import Version
 from tests.unit.deploy.fakes import recording_reporter
 
 KUBERNETES = Version(1, 36, 3)
@@ -55,6 +56,19 @@ def test_module_file_of_a_module_without_staging() -> None:
     assert "require sigs.k8s.io/kwok v0.8.0" in text
 
 
+def test_module_file_replaces_modules_as_upstream_does() -> None:
+    program = describe(require("untt", KUBERNETES, exact=False))
+    upstream = (
+        "module github.com/helm-unittest/helm-unittest\n\ngo 1.26.0\n\n"
+        "replace example.com/a v0.3.2 => example.com/b v0.4.0\n"
+        "replace (\n\texample.com/c => example.com/d/v2 v2.1.0\n\texample.com/e => ./e\n)\n"
+    )
+    assert module_file(program, upstream).splitlines()[-2:] == [
+        "replace example.com/a v0.3.2 => example.com/b v0.4.0",
+        "replace example.com/c => example.com/d/v2 v2.1.0",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "version"),
     [
@@ -73,6 +87,10 @@ def test_go_directive(text: str, version: Version) -> None:
         ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
         ("etcd", "go.etcd.io/etcd/server/v3"),
         ("kwok", "sigs.k8s.io/kwok/cmd/kwok"),
+        ("agnhost", "k8s.io/kubernetes/test/images/agnhost"),
+        ("ctr", "github.com/containerd/containerd/v2/cmd/ctr"),
+        ("ptp", "github.com/containernetworking/plugins/plugins/main/ptp"),
+        ("coredns", "github.com/coredns/coredns"),
     ],
 )
 def test_describe(name: str, package: str) -> None:
@@ -82,6 +100,11 @@ def test_describe(name: str, package: str) -> None:
 def test_kubernetes_programs_are_told_their_version() -> None:
     flags = describe(require("kubectl", KUBERNETES, exact=False)).linker_flags
     assert "-X k8s.io/component-base/version.gitVersion=v1.36.3" in flags
+
+
+def test_programs_whose_source_has_no_version_are_told_it() -> None:
+    flags = describe(require("helm", KUBERNETES, exact=False)).linker_flags
+    assert flags == "-s -w -X helm.sh/helm/v3/internal/version.version=v3.22.0"
 
 
 class ScriptedGo:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from deploy.programs.catalogue import require
 from deploy.programs.errors import SourceError
 from deploy.programs.releases import (
     ENVTEST_INDEX,
@@ -22,7 +23,7 @@ from deploy.programs.releases import (
 )
 from deploy.programs.reporting import SilentReporter
 from deploy.programs.sources import Cache
-from deploy.programs.versions import Version, require
+from deploy.programs.versions import Version
 from tests.unit.deploy.fakes import FakeFetcher
 
 KUBERNETES = Version(1, 36, 3)
@@ -155,6 +156,29 @@ def test_a_release_with_a_wrong_checksum_is_refused(cache: Cache) -> None:
     with pytest.raises(SourceError, match="refused"):
         source.obtain(requirement)
     assert names(cache) == set()
+
+
+def test_archives_whose_paths_begin_with_the_directory(cache: Cache) -> None:
+    requirement = require("ptp", KUBERNETES, exact=False)
+    file = release_file(requirement, "amd64")
+    packed = archive({"./ptp": "CNI ptp plugin v1.9.1"})
+    described = {
+        "assets": [
+            {
+                "name": Path(file.url).name,
+                "digest": f"sha256:{hashlib.sha256(packed).hexdigest()}",
+            }
+        ]
+    }
+    fetcher = FakeFetcher({file.url: packed, file.checksum_url: json.dumps(described).encode()})
+    source = ReleaseSource(cache, fetcher, SilentReporter(), architecture="amd64")
+    assert source.obtain(requirement).version == Version(1, 9, 1)
+
+
+def test_a_program_that_is_not_published(cache: Cache) -> None:
+    source = ReleaseSource(cache, FakeFetcher(), SilentReporter(), architecture="amd64")
+    with pytest.raises(SourceError, match="agnhost is not published"):
+        source.obtain(require("agnhost", KUBERNETES, exact=False))
 
 
 def test_a_release_without_a_checksum_is_not_downloaded(cache: Cache) -> None:

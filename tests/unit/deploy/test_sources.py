@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.programs.catalogue import require
 from deploy.programs.errors import SourceError, UnsuitableError
 from deploy.programs.reporting import SilentReporter
 from deploy.programs.sources import (
@@ -16,7 +17,7 @@ from deploy.programs.sources import (
     PathSource,
     default_cache_root,
 )
-from deploy.programs.versions import Version, require
+from deploy.programs.versions import Version
 from tests.unit.deploy.fakes import write_program
 
 KUBERNETES = Version(1, 36, 3)
@@ -91,6 +92,25 @@ def test_a_program_of_another_version_is_not_installed(
     with pytest.raises(SourceError, match=r"not 1\.36\.3"):
         cache.install("kube-apiserver", new, KUBERNETES, "a test")
     assert not (cache.directory / "kube-apiserver").exists()
+
+
+def test_a_program_that_tells_no_version_only_has_to_run(cache: Cache, tmp_path: Path) -> None:
+    requirement = require("untt", KUBERNETES, exact=False)
+    new = write_program(tmp_path / "new", "usage: 9.9.9")
+    cache.install("untt", new, requirement.version, "a test")
+    assert cache.obtain(requirement).version == requirement.version
+    broken = write_program(tmp_path / "broken", "usage", code=1)
+    with pytest.raises(SourceError, match="does not run here"):
+        cache.install("untt", broken, requirement.version, "a test")
+
+
+def test_a_program_that_tells_no_version_is_not_taken_from_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    write_program(tmp_path / "untt", "usage: 1.1.2")
+    with pytest.raises(UnsuitableError, match="does not tell its version"):
+        PathSource().obtain(require("untt", KUBERNETES, exact=False))
 
 
 def test_a_program_without_its_description_is_not_used(cache: Cache) -> None:
