@@ -9,6 +9,7 @@ looked at.
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -19,13 +20,18 @@ import msgspec
 
 from kubeio.client import KubeClient, Lane
 from kubeio.errors import KubeError
+from kubeio.logs import fields
 
 CACHE_SECONDS: Final = 10.0
 CACHE_ENTRIES: Final = 1024
 REVIEW_TIMEOUT_SECONDS: Final = 10.0
 REVIEWS_AT_ONCE: Final = 8
+TOLD_AGAIN_SECONDS: Final = 30.0
+"""So often the log tells that the API server cannot be asked."""
 _TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 _ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class KubeAuthorizer:
             OrderedDict()
         )
         self._gate = asyncio.Semaphore(REVIEWS_AT_ONCE)
+        self._told_at = float("-inf")
 
     async def refusal(self, authorization: str | None, path: str, verb: str) -> Refusal | None:
         """Decide on a request; None lets it through (`Authorizer`)."""
@@ -110,12 +117,20 @@ class KubeAuthorizer:
             async with self._gate:
                 verdict = await self._review(token, path, verb)
         except KubeError as error:
+            self._tell(path, error)
             return Refusal(503, f"cannot ask the API server who may read this: {error}")
         self._verdicts[key] = (self._clock() + CACHE_SECONDS, verdict)
         self._verdicts.move_to_end(key)
         while len(self._verdicts) > CACHE_ENTRIES:
             self._verdicts.popitem(last=False)
         return verdict
+
+    def _tell(self, path: str, error: KubeError) -> None:
+        now = self._clock()
+        if now - self._told_at >= TOLD_AGAIN_SECONDS:
+            self._told_at = now
+            said = fields(path=path, error=str(error))
+            _logger.warning("Cannot ask the API server who may read what is served", extra=said)
 
     async def _review(self, token: str, path: str, verb: str) -> Refusal | None:
         token_review = await self._client.send_json(

@@ -4,11 +4,13 @@ Events cannot be selected by Node, so they are not watched: as many agents as th
 would each be sent all of them. One list of one Pod's Events, once it has started, is enough.
 """
 
+import logging
 from typing import Final, Protocol
 
 import msgspec
 
 from kubeio.errors import KubeError, MalformedResponseError
+from kubeio.logs import fields
 from kubeio.resources import ResourcePath
 from kubeio.response import Response
 from node_agent.core.journey.pulls import KubeletEvent, kubelet_event
@@ -45,10 +47,11 @@ class _EventList(msgspec.Struct):
 
 
 _decode: Final = msgspec.json.Decoder(_EventList).decode
+_logger = logging.getLogger(__name__)
 
 
 class PodEvents:
-    """Reads Events, and counts how that went."""
+    """Reads Events, and counts how that went; a change for the worse is logged once."""
 
     def __init__(self, client: EventClient) -> None:
         self._client = client
@@ -61,6 +64,8 @@ class PodEvents:
             events = await list_events(self._client, namespace, uid)
         except KubeError as error:
             self.counts["failed"] += 1
+            if not self.last_problem:
+                _logger.warning("Events cannot be read", extra=fields(error=str(error)))
             self.last_problem = str(error)
             return None
         self.counts["read"] += 1

@@ -1,7 +1,9 @@
 """Who may read: what is asked of the API server, and for how long it counts."""
 
+import logging
 from typing import Any
 
+import pytest
 from aiohttp import web
 
 from kubeio.access import CACHE_ENTRIES, KubeAuthorizer, Refusal
@@ -124,3 +126,20 @@ async def test_api_server_that_cannot_be_asked_lets_nobody_in_and_is_not_remembe
         assert "cannot ask the API server" in refusal.message
         reviews.status = 201
         assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
+
+
+async def test_api_server_that_cannot_be_asked_is_told_of_now_and_then(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reviews, now = Reviews(), [100.0]
+    reviews.status = 403
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client, clock=lambda: now[0])
+        for _ in range(3):
+            await authorizer.refusal("Bearer reader", "/metrics", "get")
+        now[0] += 30
+        await authorizer.refusal("Bearer reader", "/metrics", "get")
+    told = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(told) == 2
+    assert "tokenreviews" in vars(told[0])["fields"]["error"]
+    assert "reader" not in str(vars(told[0])["fields"])

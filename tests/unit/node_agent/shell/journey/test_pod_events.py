@@ -40,15 +40,19 @@ async def test_the_events_of_a_pod() -> None:
     assert events.counts == {"read": 1, "failed": 0}
 
 
-async def test_a_list_that_may_not_be_read() -> None:
+async def test_a_list_that_may_not_be_read(caplog: pytest.LogCaptureFixture) -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.json_response({"kind": "Status", "message": "no"}, status=403)
 
     async with client_of(handler) as client:
         events = PodEvents(client)
         assert await events.read("ns", "u1") is None
-    assert events.counts == {"read": 0, "failed": 1}
+        assert await events.read("ns", "u1") is None
+    assert events.counts == {"read": 0, "failed": 2}
     assert "403" in events.last_problem
+    (told,) = caplog.records
+    assert told.getMessage() == "Events cannot be read"
+    assert "403" in vars(told)["fields"]["error"]
 
 
 @pytest.mark.parametrize("text", ["<html>", '{"x":' + "[" * 200_000])
