@@ -1,0 +1,87 @@
+{{/* What the scheduler is told: its configuration, flags and certificate. */}}
+
+{{/* The name for profiles that give none. */}}
+{{- define "berthmaster.schedulerName" -}}
+{{- default (include "berthmaster.fullname" .) .Values.scheduler.schedulerName -}}
+{{- end -}}
+
+{{/* The KubeSchedulerConfiguration, as YAML. What the values say goes before what is filled in here. */}}
+{{- define "berthmaster.schedulerConfig" -}}
+{{- $given := deepCopy .Values.scheduler.config -}}
+{{- $name := include "berthmaster.schedulerName" . -}}
+{{- $profiles := list -}}
+{{- range default (list dict) $given.profiles -}}
+{{- $profiles = append $profiles (merge (dict) . (dict "schedulerName" $name)) -}}
+{{- end -}}
+{{- $election := merge (dict) (default dict $given.leaderElection) (dict
+    "leaderElect" true
+    "resourceNamespace" .Release.Namespace
+    "resourceName" (include "berthmaster.fullname" .)) -}}
+{{- $config := merge (dict
+    "apiVersion" "kubescheduler.config.k8s.io/v1"
+    "kind" "KubeSchedulerConfiguration"
+    "leaderElection" $election
+    "profiles" $profiles) $given -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* The first name that is served: what NOTES and the test use. */}}
+{{- define "berthmaster.servedName" -}}
+{{- (first (include "berthmaster.schedulerConfig" . | fromYaml).profiles).schedulerName -}}
+{{- end -}}
+
+{{- define "berthmaster.pluginsConfigMapName" -}}
+{{- if .Values.scheduler.plugins.files -}}
+{{ include "berthmaster.schedulerFullname" . }}-plugins
+{{- else -}}
+{{ .Values.scheduler.plugins.existingConfigMap }}
+{{- end -}}
+{{- end -}}
+
+{{- define "berthmaster.schedulerTlsSecretName" -}}
+{{- if .Values.scheduler.tls.existingSecret -}}
+{{ .Values.scheduler.tls.existingSecret }}
+{{- else if .Values.certManager.enabled -}}
+{{ include "berthmaster.schedulerFullname" . }}-tls
+{{- end -}}
+{{- end -}}
+
+{{- define "berthmaster.schedulerArgs" -}}
+- scheduler
+- --config=/etc/berthmaster/config/scheduler.yaml
+- --scheduler-name={{ include "berthmaster.servedName" . }}
+- --secure-port={{ int .Values.scheduler.port }}
+- --authorization={{ .Values.scheduler.authorization }}
+- --log-format={{ .Values.scheduler.logging.format }}
+- --v={{ int .Values.scheduler.logging.verbosity }}
+{{- if include "berthmaster.schedulerTlsSecretName" . }}
+- --tls-cert-file=/etc/berthmaster/tls/tls.crt
+- --tls-private-key-file=/etc/berthmaster/tls/tls.key
+{{- end }}
+{{- range .Values.scheduler.plugins.enabled }}
+{{- if and (regexMatch "\\.py:" .) (not (hasPrefix "/" .)) }}
+- --plugin=/etc/berthmaster/plugins/{{ . }}
+{{- else }}
+- --plugin={{ . }}
+{{- end }}
+{{- end }}
+{{- with .Values.scheduler.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Where the Pods go: the values' affinity, and the anti-affinity that was chosen unless that has one. */}}
+{{- define "berthmaster.schedulerAffinity" -}}
+{{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "berthmaster.schedulerSelectorLabels" . | fromYaml)) -}}
+{{- $preset := dict -}}
+{{- if eq .Values.scheduler.podAntiAffinity "preferred" -}}
+{{- $preset = dict "preferredDuringSchedulingIgnoredDuringExecution" (list (dict "weight" 100 "podAffinityTerm" $term)) -}}
+{{- else if eq .Values.scheduler.podAntiAffinity "required" -}}
+{{- $preset = dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term) -}}
+{{- end -}}
+{{- $affinity := deepCopy .Values.scheduler.affinity -}}
+{{- if and $preset (not (hasKey $affinity "podAntiAffinity")) -}}
+{{- $affinity = set $affinity "podAntiAffinity" $preset -}}
+{{- end -}}
+{{- if $affinity }}{{ toYaml $affinity }}{{ end -}}
+{{- end -}}
