@@ -64,8 +64,11 @@ def bootstrap(
     command = _find_debootstrap(reporter)
     mirror = find_mirror()
     reporter.step(f"unpacking Debian's {suite} from {mirror}, log {log}")
-    root.parent.mkdir(parents=True, exist_ok=True)
     try:
+        options = root / "etc/dpkg/dpkg.cfg.d/berthmaster"
+        options.parent.mkdir(parents=True)
+        # A system that a crash leaves half unpacked is not kept: no waiting for the disk.
+        options.write_text("force-unsafe-io\n")
         run_logged(
             [
                 # What it mounts is gone with its last process, however that ends.
@@ -78,6 +81,7 @@ def bootstrap(
             reporter=reporter,
             environment=_environment(),
         )
+        options.unlink()
         _forget_downloads(root)
     except BaseException:
         shutil.rmtree(root, ignore_errors=True)

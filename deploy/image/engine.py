@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -96,6 +97,37 @@ def run_docker(
 def has_image(image: str) -> bool:
     """Tell whether the engine has an image of this name."""
     return bool(run_docker("image", "ls", "--quiet", image))
+
+
+def import_image(root: Path, image: str, *, changes: Sequence[str] = ()) -> None:
+    """Make an image of one layer of all that is in a directory.
+
+    Parameters
+    ----------
+    root
+        The directory; who owns the files there owns them in the image.
+    image
+        Its name and tag.
+    changes
+        Instructions as in a Dockerfile, e.g. ``ENTRYPOINT ["/init"]``.
+
+    Raises
+    ------
+    DeployError
+        If the files can't be read or the engine doesn't take them.
+    """
+    options = [text for change in changes for text in ("--change", change)]
+    command: list[str | Path] = ["tar", "--directory", root, "--numeric-owner", "--create", "."]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tar:
+        try:
+            run_docker("import", *options, "-", image, given=tar.stdout)
+        except BaseException:
+            tar.kill()
+            raise
+        said = tar.stderr.read().decode(errors="replace") if tar.stderr else ""
+    if tar.returncode != 0:
+        run_docker("image", "rm", image)
+        raise DeployError(f"reading {root} for {image}: {said.strip()}")
 
 
 def pull_image(
