@@ -29,7 +29,7 @@ The annotations of Pods for a Prometheus without the operator: root, port.
 prometheus.io/scrape: "true"
 prometheus.io/scheme: https
 prometheus.io/path: /metrics
-prometheus.io/port: {{ .port | quote }}
+prometheus.io/port: {{ int .port | quote }}
 {{- end -}}
 {{- end -}}
 
