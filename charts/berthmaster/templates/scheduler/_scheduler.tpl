@@ -25,9 +25,37 @@
 {{- toYaml $config -}}
 {{- end -}}
 
+{{- define "berthmaster.servedNames" -}}
+{{- $names := list -}}
+{{- range (include "berthmaster.schedulerConfig" . | fromYaml).profiles -}}
+{{- $names = append $names .schedulerName -}}
+{{- end -}}
+{{- join " " $names -}}
+{{- end -}}
+
 {{/* The first name that is served: what NOTES and the test use. */}}
 {{- define "berthmaster.servedName" -}}
-{{- (first (include "berthmaster.schedulerConfig" . | fromYaml).profiles).schedulerName -}}
+{{- include "berthmaster.servedNames" . | splitList " " | first -}}
+{{- end -}}
+
+{{/*
+Two releases that serve one name, each with a Lease of its own, would both bind the same Pods. Which names are served is told
+by annotations of ClusterRoles.
+*/}}
+{{- define "berthmaster.refuseNamesServedElsewhere" -}}
+{{- $ours := include "berthmaster.servedNames" . | splitList " " -}}
+{{- range default list (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items -}}
+{{- $annotations := default dict .metadata.annotations -}}
+{{- $release := get $annotations "meta.helm.sh/release-name" -}}
+{{- $namespace := get $annotations "meta.helm.sh/release-namespace" -}}
+{{- if not (and (eq $release $.Release.Name) (eq $namespace $.Release.Namespace)) -}}
+{{- range get $annotations "berthmaster.dev/scheduler-names" | splitList " " -}}
+{{- if and . (has . $ours) -}}
+{{- fail (printf "schedulerName %s is served by release %s in namespace %s: give this one another (scheduler.schedulerName)" . $release $namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "berthmaster.pluginsConfigMapName" -}}
