@@ -5,23 +5,24 @@
 {{- default (include "berthmaster.fullname" .) .Values.scheduler.schedulerName -}}
 {{- end -}}
 
-{{/* The KubeSchedulerConfiguration, as YAML. What the values say goes before what is filled in here. */}}
+{{/*
+The KubeSchedulerConfiguration, as YAML. What the values say goes before what is filled in here, also where it is false: that
+is why nothing is merged.
+*/}}
 {{- define "berthmaster.schedulerConfig" -}}
-{{- $given := deepCopy .Values.scheduler.config -}}
-{{- $name := include "berthmaster.schedulerName" . -}}
-{{- $profiles := list -}}
-{{- range default (list dict) $given.profiles -}}
-{{- $profiles = append $profiles (merge (dict) . (dict "schedulerName" $name)) -}}
+{{- $config := deepCopy .Values.scheduler.config -}}
+{{- $_ := set $config "apiVersion" "kubescheduler.config.k8s.io/v1" -}}
+{{- $_ := set $config "kind" "KubeSchedulerConfiguration" -}}
+{{- $election := default dict $config.leaderElection -}}
+{{- range $key, $value := dict "leaderElect" true "resourceNamespace" .Release.Namespace "resourceName" (include "berthmaster.fullname" .) -}}
+{{- if not (hasKey $election $key) }}{{ $_ := set $election $key $value }}{{ end -}}
 {{- end -}}
-{{- $election := merge (dict) (default dict $given.leaderElection) (dict
-    "leaderElect" true
-    "resourceNamespace" .Release.Namespace
-    "resourceName" (include "berthmaster.fullname" .)) -}}
-{{- $config := merge (dict
-    "apiVersion" "kubescheduler.config.k8s.io/v1"
-    "kind" "KubeSchedulerConfiguration"
-    "leaderElection" $election
-    "profiles" $profiles) $given -}}
+{{- $_ := set $config "leaderElection" $election -}}
+{{- $profiles := default (list dict) $config.profiles -}}
+{{- range $profiles -}}
+{{- if not (hasKey . "schedulerName") }}{{ $_ := set . "schedulerName" (include "berthmaster.schedulerName" $) }}{{ end -}}
+{{- end -}}
+{{- $_ := set $config "profiles" $profiles -}}
 {{- toYaml $config -}}
 {{- end -}}
 
