@@ -11,9 +11,29 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import BinaryIO, ClassVar, Protocol, Self
 
 from tests.integration.rest import POLL_SECONDS, TIMEOUT_SECONDS
+
+
+class Running(Protocol):
+    """What is needed of a process: `subprocess.Popen` is one."""
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+
+    def poll(self) -> int | None:
+        """Give the exit code, None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it ends; give the exit code, negative for a signal."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Send it a signal."""
+
+    def kill(self) -> None:
+        """Send it SIGKILL."""
 
 
 class SchedulerProcess:
@@ -24,13 +44,16 @@ class SchedulerProcess:
     def __init__(self, log_path: Path, *arguments: str) -> None:
         self._log_path = log_path
         self._arguments = arguments
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "berthmaster", self.subcommand, *self._arguments]
         with self._log_path.open("wb") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+            self._process = self._start([self.subcommand, *self._arguments], log)
         return self
+
+    def _start(self, arguments: list[str], log: BinaryIO) -> Running:
+        command = [sys.executable, "-m", "berthmaster", *arguments]
+        return subprocess.Popen(command, stdout=log, stderr=log)
 
     def __exit__(
         self,
@@ -44,7 +67,7 @@ class SchedulerProcess:
             print(self.log())  # noqa: T201 - pytest shows it with the failure
 
     @property
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Running:
         assert self._process is not None
         return self._process
 
@@ -78,6 +101,12 @@ class SchedulerProcess:
 
     def get(self, path: str, *, token: str = "") -> tuple[int, str]:
         """GET what it serves, with a bearer token if one is given."""
+        return self.request("GET", path, token=token)
+
+    def request(
+        self, method: str, path: str, body: str | None = None, *, token: str = ""
+    ) -> tuple[int, str]:
+        """Send a request to what it serves."""
         port = int(self.wait_line("Serving securely").rpartition("port=")[2])
         context = ssl.create_default_context()
         context.check_hostname = False
@@ -87,7 +116,7 @@ class SchedulerProcess:
         )
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            connection.request("GET", path, headers=headers)
+            connection.request(method, path, body, headers)
             response = connection.getresponse()
             return response.status, response.read().decode()
         finally:

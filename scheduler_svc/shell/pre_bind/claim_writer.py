@@ -42,7 +42,7 @@ from scheduler_svc.core.objects import ObjectMeta
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.plugin_metric_table import CLAIMS_CREATED
 from scheduler_svc.shell.timestamps import format_time
-from scheduler_svc.shell.write_outcome import WriteVerdict, settle
+from scheduler_svc.shell.write_outcome import WriteOutcome, WriteVerdict, settle
 
 TRY_COUNT: Final = 4
 TIMEOUT_SECONDS: Final = 10.0
@@ -149,18 +149,22 @@ class ClaimWriter:
         return f"deallocate claim {effect.pod.namespace}/{work.name}: {error}" if error else ""
 
     async def delete(self, effect: RunCleanup) -> str:
-        """Delete a claim that was made for extended resources."""
+        """Delete a claim that was made for extended resources, if it is there."""
         work: DeleteClaim = effect.payload
         return await self._delete(effect.pod, work.name, work.uid)
 
     async def _delete(self, pod: PodReference, name: str, uid: str) -> str:
         path = _CLAIMS.in_namespace(pod.namespace).object(name)
         unprotected = {"uid": uid, "$deleteFromPrimitiveList/finalizers": [FINALIZER]}
-        error = await self._patch(path, {"metadata": unprotected}, pod)
-        if not error:
+        outcome = await self._settle(
+            "PATCH", path, {"metadata": unprotected}, pod, STRATEGIC_MERGE_PATCH
+        )
+        if outcome.verdict is WriteVerdict.WRITTEN:
             options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
-            error = await self._send("DELETE", path, options, pod)
-        return f"delete claim {pod.namespace}/{name}: {error}" if error else ""
+            outcome = await self._settle("DELETE", path, options, pod)
+        if outcome.verdict in (WriteVerdict.WRITTEN, WriteVerdict.NOT_FOUND):
+            return ""
+        return f"delete claim {pod.namespace}/{name}: {outcome.message}"
 
     async def _patch(
         self,
@@ -169,19 +173,20 @@ class ClaimWriter:
         pod: PodReference,
         content_type: str = STRATEGIC_MERGE_PATCH,
     ) -> str:
-        return await self._send("PATCH", path, patch, pod, content_type)
+        outcome = await self._settle("PATCH", path, patch, pod, content_type)
+        return "" if outcome.verdict is WriteVerdict.WRITTEN else outcome.message
 
-    async def _send(
+    async def _settle(
         self,
         method: str,
         path: str,
         body: dict[str, Any],
         pod: PodReference,
         content_type: str = JSON,
-    ) -> str:
-        """Send until it is written or refused, so many times at most; what went wrong."""
+    ) -> WriteOutcome:
+        """Send until it is written or refused, so many times at most; the last outcome."""
         backoff = Backoff(Jitter(crc32(pod.uid.encode())), first_seconds=RETRY_FIRST_SECONDS)
-        text = ""
+        outcome = WriteOutcome(WriteVerdict.FAILED)
         for left in reversed(range(TRY_COUNT)):
             outcome = await settle(
                 self._client.request(
@@ -193,13 +198,10 @@ class ClaimWriter:
                     lane=Lane.WRITES,
                 )
             )
-            text = outcome.message
-            if outcome.verdict is WriteVerdict.WRITTEN:
-                return ""
             if outcome.verdict is not WriteVerdict.FAILED or left == 0:
                 break
             await asyncio.sleep(backoff.next_delay(outcome.retry_after_seconds))
-        return text
+        return outcome
 
 
 def _reserved_for(pod: PodReference) -> dict[str, Any]:

@@ -227,3 +227,10 @@ async def test_a_claim_is_deleted_once_nothing_protects_it() -> None:
     assert await refused.writer.delete(cleanup(DeleteClaim("c", "uid-c"))) == (
         "delete claim default/c: no"
     )
+
+
+@pytest.mark.parametrize("answers", [(status(404, "gone"),), (OK, status(404, "gone"))])
+async def test_a_claim_that_is_gone_need_not_be_deleted(answers: tuple[Response, ...]) -> None:
+    rig = Rig(*answers)
+    assert await rig.writer.delete(cleanup(DeleteClaim("c", "uid-c"))) == ""
+    assert len(rig.requests) == len(answers)
