@@ -1,0 +1,1 @@
+"""Dashboards, rules and runbooks: valid, and about metrics that are really exported."""

@@ -1,0 +1,65 @@
+"""What the chart ships for Prometheus and Grafana."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+ROOT: Final = Path(__file__).parents[2]
+CHART: Final = ROOT / "charts/berthmaster"
+RUNBOOKS: Final = ROOT / "docs/runbooks"
+RULE_FILES: Final = tuple(sorted((CHART / "rules").glob("*.yaml")))
+DASHBOARD_FILES: Final = tuple(sorted((CHART / "dashboards").glob("*.json")))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query of a dashboard; `where` is for people."""
+
+    where: str
+    expression: str
+    legend: str
+
+
+def dashboard(path: Path) -> dict[str, Any]:
+    """Read a dashboard."""
+    document: dict[str, Any] = json.loads(path.read_text())
+    return document
+
+
+def panels(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give all panels and rows, those in collapsed rows too."""
+    return [panel for outer in document["panels"] for panel in (outer, *outer.get("panels", ()))]
+
+
+def queries(path: Path) -> list[Query]:
+    """Give the queries of a dashboard's panels."""
+    return [
+        Query(
+            f"{path.stem}: {panel['title']} ({target['refId']})",
+            target["expr"],
+            target["legendFormat"],
+        )
+        for panel in panels(dashboard(path))
+        for target in panel.get("targets", ())
+    ]
+
+
+def rules(path: Path) -> list[dict[str, Any]]:
+    """Give the rules of a file."""
+    document = yaml.safe_load(path.read_text())
+    return [rule for group in document["groups"] for rule in group["rules"]]
+
+
+def alerts(path: Path) -> list[dict[str, Any]]:
+    """Give the alerts of a file."""
+    return [rule for rule in rules(path) if "alert" in rule]
+
+
+def recorded_names() -> set[str]:
+    """Give the names of series that rules record."""
+    return {rule["record"] for path in RULE_FILES for rule in rules(path) if "record" in rule}
