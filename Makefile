@@ -9,7 +9,7 @@ CODE := berthmaster scheduler_svc node_agent kubeio deploy benchmarks tests exam
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help install check test unit format up down status demo bench bench-quick parity lock clean
+.PHONY: help install check test unit format up down status demo bench bench-quick image sbom parity lock clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,12 +63,19 @@ bench: $(INSTALLED) ## Measure, side by side with kube-scheduler (about four hou
 bench-quick: $(INSTALLED) ## The same with fewer Nodes, Pods and runs (a few minutes)
 	@$(BIN)/python -m benchmarks all --quick
 
+image: $(INSTALLED) ## Build berthmaster:dev; needs Docker, no registry (2 minutes the first time)
+	@$(BIN)/python -m deploy.image build
+
+sbom: $(INSTALLED) ## List what is in it, as CycloneDX, in dist/berthmaster.cdx.json
+	@$(BIN)/python -m deploy.image sbom --output dist/berthmaster.cdx.json
+
 parity: $(INSTALLED) ## Compare with kube-scheduler's framework on random clusters (10 minutes, 20 the first time)
 	@$(BIN)/python -m tests.parity $(PARITY)
 
 lock: $(INSTALLED) ## Resolve the dependencies anew into locks/
 	@$(LOCK) --upgrade pyproject.toml -o locks/run.txt
 	@$(LOCK) --upgrade --group dev pyproject.toml -o locks/dev.txt
+	@$(LOCK) --upgrade --group build -c locks/dev.txt -o locks/build.txt
 
 clean: down ## Remove .venv, .state and caches (not the binaries in ~/.cache/berthmaster)
 	@rm -rf $(VENV) .state .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
