@@ -25,6 +25,9 @@ SUBCOMMANDS: Final = {
     "scheduler": _Subcommand("berthmaster.cli.scheduler", "Run the scheduler."),
     "agent": _Subcommand("berthmaster.cli.agent", "Run the node agent."),
     "explain": _Subcommand("berthmaster.cli.explain", "Tell why Pods get the Nodes they get."),
+    "diagnose": _Subcommand(
+        "berthmaster.cli.diagnose", "Look a cluster over: what is wrong, and what to type next."
+    ),
     "timeline": _Subcommand("berthmaster.cli.timeline", "Draw where the time of one Pod went."),
     "version": _Subcommand("berthmaster.cli.version", "Show the versions of what runs."),
     "completion": _Subcommand("berthmaster.cli.completion", "Print a shell's completion script."),
@@ -78,6 +81,7 @@ def cli() -> None:
       berthmaster scheduler --kubeconfig ~/.kube/config
       berthmaster scheduler --config scheduler.yaml --write-config-to -
       berthmaster explain --snapshot cluster.yaml
+      berthmaster diagnose
       berthmaster agent --node-name worker-1 -v 2
       source <(berthmaster completion bash)
     """

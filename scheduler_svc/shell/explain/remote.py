@@ -94,10 +94,10 @@ async def ask_scheduler(question: Question, *, user_agent: str, note: Note) -> l
     QuestionError, InputError
         Where it knows no such Pod or decision, or the manifest is none.
     """
-    async with _contact(question, user_agent) as contact:
+    async with contact(question, user_agent) as scheduler:
         try:
-            told = await _ask(contact, question, user_agent, note)
-            if not question.decision_id and await _has_extenders(contact):
+            told = await _ask(scheduler, question, user_agent, note)
+            if not question.decision_id and await _has_extenders(scheduler):
                 note(EXTENDERS_ARE_NOT_ASKED)
             return told
         except (NotFoundError, InvalidError) as error:
@@ -106,43 +106,43 @@ async def ask_scheduler(question: Question, *, user_agent: str, note: Note) -> l
             raise QuestionError(error.message.strip()) from error
 
 
-async def _has_extenders(contact: Contact) -> bool:
+async def _has_extenders(scheduler: Contact) -> bool:
     """Look into the configuration in effect; who may not see it is told nothing."""
     try:
-        configuration = await contact.client.get_json(f"{contact.prefix}/configz", _Configz)
+        configuration = await scheduler.client.get_json(f"{scheduler.prefix}/configz", _Configz)
     except KubeError:
         return False
     return bool(configuration.componentconfig.extenders)
 
 
-async def _ask(contact: Contact, question: Question, user_agent: str, note: Note) -> list[Told]:
+async def _ask(scheduler: Contact, question: Question, user_agent: str, note: Note) -> list[Told]:
     preempt = {"preempt": "true"} if question.preempt else {}
     if question.decision_id:
         path = f"/explain/decisions/{quote(question.decision_id, safe='')}"
-        return [await _get(contact, path, {}, Decision)]
+        return [await _get(scheduler, path, {}, Decision)]
     if question.pod_name:
         path = f"/explain/pods/{quote(question.namespace)}/{quote(question.pod_name)}"
-        return [await _get(contact, path, preempt, Explanation)]
+        return [await _get(scheduler, path, preempt, Explanation)]
     if question.pod_path:
         manifests = await _admitted(question, user_agent, note)
-        return [await _post(contact, manifest, preempt) for manifest in manifests]
-    response = await contact.client.call(
-        "GET", f"{contact.prefix}/explain/pending", params=preempt, timeout_seconds=ANSWER_SECONDS
+        return [await _post(scheduler, manifest, preempt) for manifest in manifests]
+    response = await scheduler.client.call(
+        "GET", f"{scheduler.prefix}/explain/pending", params=preempt, timeout_seconds=ANSWER_SECONDS
     )
     return [msgspec.json.decode(line, type=Answer) for line in response.body.splitlines()]
 
 
-async def _get(contact: Contact, path: str, params: dict[str, str], kind: type[Any]) -> Told:
-    told: Told = await contact.client.get_json(
-        f"{contact.prefix}{path}", kind, params=params, timeout_seconds=ANSWER_SECONDS
+async def _get(scheduler: Contact, path: str, params: dict[str, str], kind: type[Any]) -> Told:
+    told: Told = await scheduler.client.get_json(
+        f"{scheduler.prefix}{path}", kind, params=params, timeout_seconds=ANSWER_SECONDS
     )
     return told
 
 
-async def _post(contact: Contact, manifest: dict[str, Any], params: dict[str, str]) -> Answer:
-    response = await contact.client.call(
+async def _post(scheduler: Contact, manifest: dict[str, Any], params: dict[str, str]) -> Answer:
+    response = await scheduler.client.call(
         "POST",
-        f"{contact.prefix}/explain/pods",
+        f"{scheduler.prefix}/explain/pods",
         body=msgspec.json.encode(manifest),
         params=params,
         timeout_seconds=ANSWER_SECONDS,
@@ -172,7 +172,16 @@ async def _admitted(question: Question, user_agent: str, note: Note) -> Sequence
 
 
 @asynccontextmanager
-async def _contact(question: Question, user_agent: str) -> AsyncIterator[Contact]:
+async def contact(question: Question, user_agent: str) -> AsyncIterator[Contact]:
+    """Give the way to the scheduler that a question is for.
+
+    Raises
+    ------
+    KubeConfigError, KubeError, SchedulerNotFoundError
+        Where there is none.
+    InputError
+        Where the token's file cannot be read.
+    """
     if question.server:
         login = await _login_at(question)
 
@@ -186,7 +195,7 @@ async def _contact(question: Question, user_agent: str) -> AsyncIterator[Contact
     credentials = await Credentials.load(question.kubeconfig, context=question.context)
     async with KubeClient(credentials, user_agent=user_agent) as client:
         pod = await _leader(client, question)
-        token = await _token(client, pod)
+        token = await serving_token(client, pod.metadata.namespace, pod.spec.service_account_name)
     headers = {PROXIED_AUTHORIZATION: f"Bearer {token}"}
     async with KubeClient(credentials, user_agent=user_agent, headers=headers) as client:
         target = PODS.in_namespace(pod.metadata.namespace)
@@ -255,13 +264,20 @@ async def _leader(client: KubeClient, question: Question) -> _Pod:
     return pods.items[0]
 
 
-async def _token(client: KubeClient, pod: _Pod) -> str:
-    accounts = _SERVICE_ACCOUNTS.in_namespace(pod.metadata.namespace)
+async def serving_token(client: KubeClient, namespace: str, account: str) -> str:
+    """Have the API server make a short-lived token of a ServiceAccount.
+
+    Raises
+    ------
+    KubeError
+        Where it refuses.
+    """
+    accounts = _SERVICE_ACCOUNTS.in_namespace(namespace)
     request = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
         "spec": {"expirationSeconds": TOKEN_SECONDS},
     }
-    path = accounts.object(pod.spec.service_account_name, "token")
+    path = accounts.object(account, "token")
     answer = await client.send_json("POST", path, request, _TokenRequest)
     return answer.status.token

@@ -1,0 +1,294 @@
+"""Judges the Pods without a Node: why, how many, since when, and what would help."""
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from berthmaster.cli.diagnosis.facts import (
+    Facts,
+    Installation,
+    LiveAnswer,
+    PendingPod,
+)
+from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
+from berthmaster.cli.diagnosis.room import room_left, shortages
+from berthmaster.cli.diagnosis.scheduler_checks import leads
+from scheduler_svc.shell.config.schema import DEFAULT_SCHEDULER_NAME
+
+SETTLING_SECONDS: Final = 30.0
+"""What has lasted for less may pass by itself."""
+VICTIMS_SECONDS: Final = 300.0
+"""Victims that need longer to end are worth a look; a Pod has 30 s unless it asks for more."""
+UNSCHEDULABLE: Final = "Unschedulable"
+GATED: Final = "SchedulingGated"
+
+_NODES_OF: Final = re.compile(r"^0/\d+ nodes are available: ")
+_PREEMPTION: Final = re.compile(r"\.? (?:no new claims to deallocate, )?preemption: .*", re.DOTALL)
+_COUNT: Final = re.compile(r"^\d+ ")
+
+
+def check_pending(facts: Facts) -> Iterator[Finding]:
+    """Judge all Pods without a Node."""
+    pods = facts.pending
+    if pods is None:
+        return
+    gated, nominated, rejected, failed, unseen = [], [], [], [], []
+    for pod in pods:
+        if pod.gates or pod.reason == GATED:
+            gated.append(pod)
+        elif pod.nominated_node:
+            nominated.append(pod)
+        elif pod.reason == UNSCHEDULABLE:
+            rejected.append(pod)
+        elif pod.reason:
+            failed.append(pod)
+        else:
+            unseen.append(pod)
+    yield from _check_rejected(rejected, facts)
+    yield from _check_failed(failed, facts)
+    yield from _check_unseen(unseen, facts)
+    yield from _check_nominated(nominated, facts)
+    yield from _check_gated(gated, facts)
+    if not pods:
+        yield Finding(
+            check="pending", severity=Severity.OK, area=Area.PENDING, what="No Pod is pending."
+        )
+
+
+def reasons_of(message: str) -> str:
+    """Give what a FailedScheduling text says of Nodes, without numbers: the key of a group."""
+    text = _PREEMPTION.sub("", _NODES_OF.sub("", message)).rstrip(".")
+    return ", ".join(sorted(_COUNT.sub("", part) for part in text.split(", ")))
+
+
+def groups_of(pods: Iterable[PendingPod]) -> list[list[PendingPod]]:
+    """Put Pods that wait for the same thing together: the largest group first, oldest Pod first."""
+    groups: dict[tuple[str, str, str], list[PendingPod]] = defaultdict(list)
+    for pod in pods:
+        groups[pod.scheduler_name, pod.reason, reasons_of(pod.message)].append(pod)
+    for group in groups.values():
+        group.sort(key=lambda pod: (_since(pod), pod.key))
+    return sorted(groups.values(), key=lambda group: (-len(group), group[0].key))
+
+
+def served_names(facts: Facts) -> frozenset[str]:
+    """Give the schedulerNames that somebody is known to serve."""
+    names = {name for each in facts.installations for name in each.names}
+    if facts.kube_scheduler is not None or not facts.kube_scheduler_is_known:
+        names.add(DEFAULT_SCHEDULER_NAME)
+    return facts.judged_names | names
+
+
+def _since(pod: PendingPod) -> float:
+    return pod.since if pod.since is not None else pod.created
+
+
+def _age(pods: Sequence[PendingPod], now: float) -> float:
+    return max(now - min(_since(pod) for pod in pods), 0.0)
+
+
+def _keys(pods: Sequence[PendingPod]) -> tuple[str, ...]:
+    return tuple(pod.key for pod in pods[:OBJECTS_TOLD])
+
+
+def _count(pods: Sequence[PendingPod]) -> str:
+    return "1 Pod" if len(pods) == 1 else f"{len(pods)} Pods"
+
+
+def _is(pods: Sequence[PendingPod], singular: str, plural: str) -> str:
+    return singular if len(pods) == 1 else plural
+
+
+def explain_command(pod: PendingPod, facts: Facts) -> str:
+    """Give the command that tells each Node's verdict: by the scheduler, or by the cluster."""
+    installation = installation_of(pod.scheduler_name, facts.installations)
+    command = f"berthmaster explain pod {pod.name} -n {pod.namespace}"
+    if installation is not None and facts.scheduler_url:
+        return f"{command} --server {facts.scheduler_url}"
+    if installation is None or not installation.replicas:
+        return f"{command} --from-cluster"
+    return f"{command} --lease {installation.lease_key}" if installation.lease_key else command
+
+
+def installation_of(name: str, installations: Sequence[Installation]) -> Installation | None:
+    """Give the installation that serves a schedulerName."""
+    return next((each for each in installations if name in each.names), None)
+
+
+def _check_rejected(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
+    room = room_left(facts.nodes) if facts.nodes is not None and facts.usage_is_known else ()
+    for group in groups_of(pods):
+        told = _live_pod(group, facts.live)
+        first = told or group[0]
+        live = facts.live.get(first.key)
+        age = _age(group, facts.now)
+        message = first.message
+        if live is not None and live.fit_error:
+            message = live.fit_error
+        detail = [message, *(shortages(first, room) if room else ())]
+        if live is not None and live.fits_on:
+            detail.append(
+                f"{first.key} would fit on {live.fits_on} of {live.node_count} Nodes now."
+            )
+        yield Finding(
+            check="pods-unschedulable",
+            severity=Severity.PROBLEM if age >= SETTLING_SECONDS else Severity.WARNING,
+            area=Area.PENDING,
+            what=f"{_count(group)} of {first.scheduler_name} {_is(group, 'fits', 'fit')} on no "
+            f"Node: {reasons_of(message) or 'no reason is given'}.",
+            why="They wait until a Node or a Pod changes so that it may help, "
+            "and are tried again every 5 minutes.",
+            next_command=explain_command(first, facts),
+            count=len(group),
+            objects=_keys(group),
+            since_seconds=age,
+            detail=tuple(line for line in detail if line),
+        )
+
+
+def _live_pod(group: Sequence[PendingPod], live: Mapping[str, LiveAnswer]) -> PendingPod | None:
+    return next((pod for pod in group if pod.key in live), None)
+
+
+def _check_failed(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
+    for group in groups_of(pods):
+        first = group[0]
+        age = _age(group, facts.now)
+        yield Finding(
+            check="pods-scheduling-fails",
+            severity=Severity.PROBLEM if age >= SETTLING_SECONDS else Severity.WARNING,
+            area=Area.PENDING,
+            what=f"{_count(group)} of {first.scheduler_name} cannot be scheduled: the attempt "
+            f"fails with {first.reason}.",
+            why="This is no lack of room: a plugin, an extender or a call to the API server fails.",
+            next_command=explain_command(first, facts),
+            count=len(group),
+            objects=_keys(group),
+            since_seconds=age,
+            detail=(first.message,) if first.message else (),
+        )
+
+
+def _check_unseen(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
+    served = served_names(facts)
+    by_name: dict[str, list[PendingPod]] = defaultdict(list)
+    for pod in sorted(pods, key=lambda pod: (pod.created, pod.key)):
+        by_name[pod.scheduler_name].append(pod)
+    for name, group in sorted(by_name.items()):
+        if name not in served:
+            yield _nobody_serves(name, group, served, facts)
+            continue
+        installation = installation_of(name, facts.installations)
+        is_led = installation is None or leads(installation, facts.now)
+        late = [pod for pod in group if facts.now - pod.created >= SETTLING_SECONDS]
+        if not is_led:
+            yield _waits_for_leader(name, group, facts)
+        elif late:
+            yield _not_tried(name, late, facts)
+
+
+def _nobody_serves(
+    name: str, group: Sequence[PendingPod], served: frozenset[str], facts: Facts
+) -> Finding:
+    nearest = difflib.get_close_matches(name, sorted(served), n=1)
+    known = ", ".join(sorted(served)) or "none"
+    meant = f"; did you mean {nearest[0]!r}?" if nearest else f" (known are: {known})."
+    first = group[0]
+    age = _age(group, facts.now)
+    return Finding(
+        check="scheduler-name-unknown",
+        severity=Severity.PROBLEM if age >= SETTLING_SECONDS else Severity.WARNING,
+        area=Area.PENDING,
+        what=f"{_count(group)} {_is(group, 'names', 'name')} the scheduler {name!r}, which nobody "
+        f"is known to serve{meant}",
+        why="No scheduler looks at such a Pod, ever; a Pod's schedulerName cannot be changed, so "
+        "correct its template and make it anew.",
+        next_command=f"kubectl -n {first.namespace} get pod {first.name} "
+        "-o jsonpath='{.metadata.ownerReferences}'",
+        count=len(group),
+        objects=_keys(group),
+        since_seconds=age,
+    )
+
+
+def _waits_for_leader(name: str, group: Sequence[PendingPod], facts: Facts) -> Finding:
+    return Finding(
+        check="pods-without-scheduler",
+        severity=Severity.PROBLEM,
+        area=Area.PENDING,
+        what=f"{_count(group)} {_is(group, 'waits', 'wait')} for the scheduler {name!r}, which "
+        "has no leader.",
+        why="They are scheduled as soon as one leads.",
+        count=len(group),
+        objects=_keys(group),
+        since_seconds=_age(group, facts.now),
+    )
+
+
+def _not_tried(name: str, group: Sequence[PendingPod], facts: Facts) -> Finding:
+    first = _live_pod(group, facts.live) or group[0]
+    live = facts.live.get(first.key)
+    detail = []
+    if live is not None and live.gate:
+        detail.append(f"{first.key} is not tried: {live.gate}")
+    elif live is not None and live.fits_on:
+        detail.append(f"{first.key} would fit on {live.fits_on} of {live.node_count} Nodes now.")
+    elif live is not None:
+        detail.append(f"{first.key}: {live.fit_error or live.error}")
+    return Finding(
+        check="pods-not-tried",
+        severity=Severity.WARNING,
+        area=Area.PENDING,
+        what=f"{_count(group)} {_is(group, 'is', 'are')} older than {SETTLING_SECONDS:.0f} s, and "
+        f"the scheduler {name!r} has said nothing of {_is(group, 'it', 'them')}.",
+        why="It is behind, waits for something of theirs (a claim, a plugin's PreEnqueue), or may "
+        "not write their status.",
+        next_command=explain_command(first, facts),
+        count=len(group),
+        objects=_keys(group),
+        since_seconds=_age(group, facts.now),
+        detail=tuple(detail),
+    )
+
+
+def _check_nominated(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
+    if not pods:
+        return
+    group = sorted(pods, key=lambda pod: (_since(pod), pod.key))
+    first = group[0]
+    age = _age(group, facts.now)
+    yield Finding(
+        check="pods-waiting-for-victims",
+        severity=Severity.WARNING if age >= VICTIMS_SECONDS else Severity.NOTE,
+        area=Area.PENDING,
+        what=f"{_count(group)} {_is(group, 'waits', 'wait')} for room that preemption makes.",
+        why="Pods of lower priority on the nominated Nodes are ending; their grace period is "
+        "waited for.",
+        next_command=f"kubectl get pods -A --field-selector spec.nodeName={first.nominated_node}",
+        count=len(group),
+        objects=tuple(f"{pod.key} on {pod.nominated_node}" for pod in group[:OBJECTS_TOLD]),
+        since_seconds=age,
+    )
+
+
+def _check_gated(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
+    by_gates: dict[tuple[str, ...], list[PendingPod]] = defaultdict(list)
+    for pod in sorted(pods, key=lambda pod: (pod.created, pod.key)):
+        by_gates[tuple(sorted(pod.gates))].append(pod)
+    for gates, group in sorted(by_gates.items()):
+        first = group[0]
+        names = ", ".join(gates) or "a plugin's"
+        yield Finding(
+            check="pods-gated",
+            severity=Severity.NOTE,
+            area=Area.PENDING,
+            what=f"{_count(group)} {_is(group, 'is', 'are')} held back by gates: {names}.",
+            why="They are not tried until whoever set the gates takes them away.",
+            next_command=f"kubectl -n {first.namespace} get pod {first.name} "
+            "-o jsonpath='{.spec.schedulingGates}'",
+            count=len(group),
+            objects=_keys(group),
+            since_seconds=max(facts.now - first.created, 0.0),
+        )
