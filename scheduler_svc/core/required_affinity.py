@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from scheduler_svc.core.columns import NodeView
+from scheduler_svc.core.label_syntax import term_faults
 from scheduler_svc.core.labels import BoolArray, matches_field, matches_term
 from scheduler_svc.core.objects import NodeSelectorTerm, Requirement
 from scheduler_svc.core.pods import PodShape
@@ -45,15 +46,20 @@ class RequiredAffinity(msgspec.Struct, frozen=True):
 
 
 def required_affinity(shape: PodShape) -> RequiredAffinity:
-    """Give what Pods of a shape demand of a Node."""
+    """Give what Pods of a shape demand of a Node; a faulty term is met by none."""
     rules = shape.affinity.node_affinity if shape.affinity else None
     required = rules.required if rules else None
     return RequiredAffinity(
         selector=tuple(
             Requirement(key, "In", (value,)) for key, value in shape.node_selector or ()
         ),
-        terms=required.node_selector_terms if required else None,
+        terms=sound_terms(required.node_selector_terms) if required else None,
     )
+
+
+def sound_terms(terms: Terms) -> Terms:
+    """Leave out the terms that nothing can be made of."""
+    return tuple(term for term in terms if not term_faults(term))
 
 
 def term_mask(term: NodeSelectorTerm, nodes: NodeView) -> BoolArray:

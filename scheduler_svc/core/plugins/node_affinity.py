@@ -1,10 +1,13 @@
 """NodeAffinity: the labels a Pod demands and prefers of its Node.
 
-Source: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go, v1.36.3.
+Source: pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go, v1.36.3. Difference: a
+faulty preference fails the attempt also where only one Node is feasible.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from scheduler_svc.core.cluster import Cluster
@@ -27,14 +30,14 @@ from scheduler_svc.core.framework.interface import (
     Scope,
 )
 from scheduler_svc.core.framework.normalize import normalize_default
+from scheduler_svc.core.label_syntax import joined_faults, term_faults
 from scheduler_svc.core.labels import NODE_NAME_FIELD, BoolArray
 from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.objects import Affinity, PreferredSchedulingTerm
 from scheduler_svc.core.objects import NodeAffinity as NodeAffinityRules
-from scheduler_svc.core.objects import PreferredSchedulingTerm
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.required_affinity import (
     RequiredAffinity,
-    Terms,
     required_affinity,
     term_mask,
 )
@@ -43,6 +46,14 @@ from scheduler_svc.core.status import SKIP, SUCCESS, Code, Status
 REASON_POD = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 REASON_CONFLICT = "pod affinity terms conflict"
+
+
+class Preferences(msgspec.Struct):
+    """The preferred terms that count, and what is wrong with some, once a Node was scored."""
+
+    terms: tuple[PreferredSchedulingTerm, ...]
+    faults: tuple[str, ...]
+    is_asked: bool = False
 
 
 class NodeAffinity(
@@ -68,7 +79,7 @@ class NodeAffinity(
         required = required_affinity(pod.shape)
         if not required.is_given and self._added_terms is None:
             return PreFilterResult(SKIP)
-        names = _node_names(required.terms)
+        names = _node_names(pod.shape.affinity)
         if names is not None and not names:
             conflict = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_CONFLICT,))
             return PreFilterResult(conflict)
@@ -91,23 +102,37 @@ class NodeAffinity(
             Rejection(Status(code, (REASON_POD,)), added),
         ]
 
-    def pre_score(
-        self, pod: PodInfo, cluster: Cluster
-    ) -> tuple[Status, tuple[PreferredSchedulingTerm, ...]]:
+    def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, Preferences | None]:
         """Collect the preferred terms that count; Skip without any."""
         del cluster
         affinity = pod.shape.affinity
         rules = affinity.node_affinity if affinity else None
-        terms = (*self._added_preferred, *(rules.preferred if rules else ()))
-        return (SUCCESS, terms) if terms else (SKIP, ())
+        own = rules.preferred if rules else ()
+        if not own and not self._added_preferred:
+            return SKIP, None
+        faults = tuple(
+            fault
+            for number, term in enumerate(own)
+            if term.weight != 0
+            for fault in term_faults(term.preference, f"[{number}]")
+        )
+        return SUCCESS, Preferences((*self._added_preferred, *own), faults)
 
-    def score(self, state: tuple[PreferredSchedulingTerm, ...], nodes: NodeView) -> Int64Array:
+    def score(self, state: Preferences, nodes: NodeView) -> Int64Array:
         """Add up the weights of the preferred terms that match."""
+        state.is_asked |= nodes.count > 0
         total = np.zeros(nodes.count, dtype=np.int64)
-        for term in state:
+        for term in state.terms:
             if term.weight != 0:
                 total += term.weight * term_mask(term.preference, nodes)
         return total
+
+    def failure(self, state: Any) -> Status | None:
+        """Give what is wrong with the preferences, if there was a Node to prefer."""
+        if not isinstance(state, Preferences) or not state.faults or not state.is_asked:
+            return None
+        text = f'running PreScore plugin "{self.name}": {joined_faults(state.faults)}'
+        return Status(Code.ERROR, (text,))
 
     def normalize(self, raw: Int64Array, lowest: int, highest: int) -> Int64Array:
         """More is better."""
@@ -128,12 +153,16 @@ class NodeAffinity(
         return QueueingHint.QUEUE if matches and not matched else QueueingHint.SKIP
 
 
-def _node_names(terms: Terms | None) -> frozenset[str] | None:
-    """Give the only names the terms allow; None where some term does not restrict the name."""
-    if not terms:
+def _node_names(affinity: Affinity | None) -> frozenset[str] | None:
+    """Give the only names the terms allow; None where some term does not restrict the name.
+
+    Names in terms of which nothing can be made count, too.
+    """
+    rules = affinity.node_affinity if affinity else None
+    if not rules or not rules.required or not rules.required.node_selector_terms:
         return None
     allowed: set[str] = set()
-    for term in terms:
+    for term in rules.required.node_selector_terms:
         named = [
             frozenset(r.values)
             for r in term.match_fields

@@ -10,7 +10,7 @@ from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.framework.profile import Profile
-from scheduler_svc.core.framework.verdict import ExplainedAttempt, explain_attempt
+from scheduler_svc.core.framework.verdict import ExplainedAttempt, Verdict, explain_attempt
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Code, Status
@@ -20,6 +20,7 @@ from scheduler_svc.shell.explain.answer import (
     answer_of,
     failed_pre_filter,
     node_answer,
+    node_answers,
 )
 
 
@@ -102,15 +103,18 @@ def ask(
         return attempt
     if attempt.prepared.rejection is not None:
         return failed_pre_filter(pod.key, attempt.failure)
-    return _explain_failure(prepare(profile, pod, cache.cluster), cache.cluster, attempt.failure)
+    prepared = prepare(profile, pod, cache.cluster)
+    return _explain_failure(prepared, cache.cluster, attempt.failure, attempt.verdict)
 
 
-def _explain_failure(prepared: PreparedClass, cluster: Cluster, failure: Status) -> Answer:
+def _explain_failure(
+    prepared: PreparedClass, cluster: Cluster, failure: Status, verdict: Verdict
+) -> Answer:
     """Look at one Node after the other, by name, up to the one at which the attempt fails.
 
     If none does, it is a score that fails, once all Nodes have been filtered.
     """
-    columns, nodes, error = cluster.columns, dict[str, NodeAnswer](), failure.message
+    columns, nodes = cluster.columns, dict[str, NodeAnswer]()
     names = sorted(name for name, row in columns.rows.items() if columns.live[row])
     if prepared.node_names is not None:
         names = [name for name in names if name in prepared.node_names]
@@ -122,6 +126,9 @@ def _explain_failure(prepared: PreparedClass, cluster: Cluster, failure: Status)
         if found is not None:
             nodes[name], error = node_answer(found), found.message
             break
+    else:
+        answers, error = node_answers(verdict, columns.names), failure.message
+        nodes = {name: answer for name, answer in answers.items() if answer.code}
     return Answer(
         pod=prepared.pod.key,
         pre_filter_nodes=tuple(sorted(prepared.node_names or ())),

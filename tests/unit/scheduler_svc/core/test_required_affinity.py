@@ -40,6 +40,9 @@ def demanded(
         (None, NOT_NAMED, ["a1", "b5", "bare"]),
         (None, required(term()), []),
         (None, required(), []),
+        # Nothing can be made of a value that no label can have.
+        (None, required(term(where("zone", "NotIn", "-a"))), []),
+        (None, required(term(where("zone", "NotIn", "-a")), term(where("gen", "Gt", "1"))), ["b5"]),
     ],
 )
 def test_the_demands_are_met_by(

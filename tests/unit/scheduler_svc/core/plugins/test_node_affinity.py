@@ -3,7 +3,9 @@
 import pytest
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.framework.interface import PreFilterResult
+from scheduler_svc.core.framework.interface import Plugin, PreFilterResult
+from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.core.framework.verdict import judge
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import NodeAffinity as NodeAffinityRules
 from scheduler_svc.core.objects import NodeSelectorTerm, Requirement
@@ -12,8 +14,10 @@ from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SKIP, SUCCESS, Status
 from tests.builders import (
     PodFields,
+    make_cluster,
     make_node_info,
     make_pod_info,
+    make_profile,
     preferred,
     required,
     term,
@@ -37,6 +41,10 @@ BARE = make_node_info("bare")
 NODES = [A1, A2, B5, BARE]
 ALL = {"a1", "a2", "b5", "bare"}
 NO = (UNRESOLVABLE, ["node(s) didn't match Pod's node affinity/selector"])
+NO_NUMBER = (
+    '[0].matchExpressions[1].values[0]: Invalid value: "many": '
+    "for 'Gt', 'Lt' operators, the value must be an integer"
+)
 NOT_ENFORCED = (UNRESOLVABLE, ["node(s) didn't match scheduler-enforced node affinity"])
 
 
@@ -117,6 +125,14 @@ def test_terms_may_leave_only_some_nodes(
     assert result.node_names == (None if names is None else frozenset(names))
 
 
+def test_a_term_without_sense_restricts_names_all_the_same() -> None:
+    faulty = term(where("gen", "Lt", "-5"), fields=[named("a1"), named("a2")])
+    result = pre_filter(make_pod_info(affinity=required(faulty)))
+    assert result.status == Status(UNRESOLVABLE, ("pod affinity terms conflict",))
+    open_ = pre_filter(make_pod_info(affinity=required(faulty, term(where("gen", "Lt", "few")))))
+    assert (open_.status, open_.node_names) == (SUCCESS, None)
+
+
 def test_names_that_contradict_one_another() -> None:
     conflict = term(fields=[named("a1"), named("a2")])
     result = pre_filter(make_pod_info(affinity=required(conflict, conflict)))
@@ -191,6 +207,36 @@ def test_preferred_terms(
 ) -> None:
     pod = make_pod_info(affinity=preferred(*terms))
     assert scored(NodeAffinity(), pod, NODES) == expected
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (
+            NODES,
+            f'running PreScore plugin "NodeAffinity": {NO_NUMBER}',
+        ),
+        ([], None),
+    ],
+)
+def test_a_faulty_preference_fails_where_there_is_a_choice(
+    nodes: list[NodeInfo], message: str | None
+) -> None:
+    faulty = term(where("gen", "Exists"), where("gen", "Gt", "many"))
+    pod = make_pod_info(affinity=preferred((1, faulty), (0, term(where("gen", "Lt", "few")))))
+    plugin, cluster = NodeAffinity(), make_cluster(nodes)
+    points: dict[str, list[Plugin]] = {
+        point: [plugin] for point in ("preFilter", "filter", "preScore", "score")
+    }
+    prepared = prepare(make_profile(points), pod, cluster)
+    judge(prepared, cluster.columns)
+    failure = prepared.failure()
+    assert (failure.message if failure else None) == message
+
+
+def test_demands_do_not_fail() -> None:
+    state = pre_filter(make_pod_info(selector={"zone": "a"})).state
+    assert NodeAffinity().failure(state) is None
 
 
 def test_the_profiles_preferences_are_added() -> None:
