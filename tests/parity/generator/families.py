@@ -1,6 +1,7 @@
 """Families of snapshots: each is about one plugin, or about how several get along."""
 
 import random
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from tests.parity.generator.corner_devices import corner_devices
@@ -19,6 +20,10 @@ from tests.parity.generator.manifests import (
     manifest,
 )
 from tests.parity.generator.nodes import ROOMY, add_images, node, taint, tolerations
+from tests.parity.generator.odd_amounts import odd_amounts
+from tests.parity.generator.odd_nodes import odd_affinity, odd_taints
+from tests.parity.generator.odd_pods import odd_images, odd_lives, odd_ports
+from tests.parity.generator.odd_rules import odd_namespaces, odd_rules
 from tests.parity.generator.pods import (
     add_ports,
     nominate,
@@ -52,19 +57,41 @@ FAMILIES: Final = (
     "corner-pods",
     "corner-spread",
     "scored-devices",
+    "odd-amounts",
+    "odd-affinity",
+    "odd-taints",
+    "odd-ports",
+    "odd-images",
+    "odd-lives",
+    "odd-rules",
+    "odd-all",
 )
 PENDING_COUNT: Final = 6
 # The family's own plugin decides, not room.
 _ROOMY: Final = frozenset(
-    {"spread", "interpod", "ports", "nodeaffinity", "taints", "images", "devices", "scored-devices"}
+    {
+        *("spread", "interpod", "ports", "nodeaffinity", "taints", "images", "devices"),
+        *("scored-devices", "odd-ports", "odd-images", "odd-rules", "odd-affinity", "odd-taints"),
+    }
 )
 _RICH: Final = frozenset({"resources", "preemption", "mixed", "nominated", "everything"})
 _SEVERAL_NAMESPACES: Final = frozenset(
-    {"interpod", "spread", "mixed", "contention", "corner-spread"}
+    {"interpod", "spread", "mixed", "contention", "corner-spread", "odd-rules", "odd-all"}
 )
-_DENSE: Final = frozenset({"preemption", "nominated", "contention"})
+_DENSE: Final = frozenset({"preemption", "nominated", "contention", "odd-lives"})
 _CORNERS: Final = ("corner-devices", "corner-volumes", "corner-pods", "corner-spread")
 _MANY: Final = frozenset({"mixed", "everything"})
+_Change = Callable[[Random, Sequence[Manifest], Sequence[Manifest]], list[Manifest]]
+# In the order in which they are made: the later build on what the former have left.
+_ODD: Final[dict[str, _Change]] = {
+    "odd-images": odd_images,
+    "odd-ports": odd_ports,
+    "odd-taints": odd_taints,
+    "odd-lives": odd_lives,
+    "odd-rules": odd_rules,
+    "odd-affinity": odd_affinity,
+    "odd-amounts": odd_amounts,
+}
 
 
 def snapshot(family: str, seed: int, pending_count: int = PENDING_COUNT) -> list[Manifest]:
@@ -77,7 +104,7 @@ def snapshot(family: str, seed: int, pending_count: int = PENDING_COUNT) -> list
     pods = _pods(r, family, nodes, pending_count)
     for target in pods:
         _add_rules(r, family, target, nodes)
-    others = [*_namespaces(), *_services(r, family), *_add_objects(r, family, pods, nodes)]
+    others = [*_namespaces(r, family), *_services(r, family), *_add_objects(r, family, pods, nodes)]
     return nodes + others + pods
 
 
@@ -144,6 +171,9 @@ def _add_corners(
         made += corner_pods(r, pods, nodes)
     if family == "corner-spread":
         made += corner_spread(r, pods, nodes)
+    for name, change in _ODD.items():
+        if family == name or (family == "odd-all" and chance(r, 0.35)):
+            made += change(r, pods, nodes)
     return made
 
 
@@ -185,11 +215,11 @@ def _happens(r: Random, family: str, probabilities: dict[str, float]) -> bool:
     return chance(r, probabilities.get(family, 0))
 
 
-def _namespaces() -> list[Manifest]:
+def _namespaces(r: Random, family: str) -> list[Manifest]:
     made = [manifest("v1", "Namespace", name) for name in NAMESPACES]
     for namespace, labels in zip(made, NAMESPACES.values(), strict=True):
         namespace["metadata"]["labels"] = labels
-    return made
+    return odd_namespaces(r, made) if family in ("odd-rules", "odd-all") else made
 
 
 def _services(r: Random, family: str) -> list[Manifest]:

@@ -39,6 +39,10 @@ func readCluster(paths []string) cluster {
 		case *v1.Node:
 			c.nodes = append(c.nodes, o)
 		case *v1.Pod:
+			// As kube-scheduler's own informer: finished Pods are not listed.
+			if o.Status.Phase == v1.PodSucceeded || o.Status.Phase == v1.PodFailed {
+				continue
+			}
 			if o.Spec.NodeName != "" {
 				c.running = append(c.running, o)
 			} else {
