@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 from berthmaster import __version__
 from deploy.image.base import STATE, ask_python, find_base
-from deploy.image.engine import has_image, run_docker
+from deploy.image.engine import DOCKER, has_image, pull_image, run_docker
 from deploy.image.logged import run_logged
 from deploy.image.wheelhouse import fetch_wheels
+from deploy.programs.errors import DeployError
 from deploy.programs.private_files import STATE_ROOT
 from deploy.programs.reporting import Reporter
 
@@ -22,6 +23,8 @@ LOCKS = ("run.txt", "build.txt")
 WHEELS = STATE / "wheels"
 LOG = STATE / "build.log"
 LIMIT_MIB = 180
+# For a base that was named, and that nothing can stand in for.
+PULL_ANSWER_SECONDS = 60.0
 _SCP_ADDRESS = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!/)(.+)")
 
 
@@ -46,7 +49,9 @@ def build_image(tag: str, *, base_image: str | None = None, reporter: Reporter) 
     """
     base = base_image or find_base(reporter)
     if not has_image(base):
-        run_docker("pull", base)
+        why_not = pull_image(base, reporter, answer_seconds=PULL_ANSWER_SECONDS)
+        if why_not is not None:
+            raise DeployError(f"{base} cannot be pulled: {why_not}")
     locks = [CHECKOUT / "locks" / name for name in LOCKS]
     fetch_wheels(locks, ask_python(base), WHEELS, log=LOG, reporter=reporter)
     arguments = {
@@ -58,7 +63,7 @@ def build_image(tag: str, *, base_image: str | None = None, reporter: Reporter) 
     }
     options = [text for item in arguments.items() for text in ("--build-arg", "=".join(item))]
     run_logged(
-        ["docker", "build", "--tag", tag, *options, CHECKOUT],
+        [DOCKER, "build", "--tag", tag, *options, CHECKOUT],
         log=LOG,
         saying=f"building {tag}",
         reporter=reporter,

@@ -6,31 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from deploy.image import daemon, engine
-from deploy.image.engine import ensure_docker, pull_image, run_docker
+from deploy.image import daemon
+from deploy.image.engine import ensure_docker, import_image, pull_image, run_docker
 from deploy.programs.errors import DeployError
 from deploy.programs.reporting import SilentReporter
 from tests.unit.deploy.fakes import recording_reporter
-
-
-class FakeDocker:
-    """A `docker` on PATH that does what a script says."""
-
-    def __init__(self, directory: Path) -> None:
-        self.path = directory / "docker"
-
-    def does(self, script: str) -> None:
-        self.path.write_text(f"#!/bin/sh\n{script}\n")
-        self.path.chmod(0o755)
-
-
-@pytest.fixture
-def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    monkeypatch.setattr(engine, "DOCKER", str(programs / "docker"))
-    return FakeDocker(programs)
+from tests.unit.deploy.image.conftest import FakeDocker
 
 
 def test_nothing_is_done_where_it_works(
@@ -113,3 +94,21 @@ def test_a_silent_registry_is_given_up(docker: FakeDocker) -> None:
     docker.does("exec sleep 600")
     why_not = pull_image("python:3.13-slim", SilentReporter(), answer_seconds=0.05)
     assert why_not == "no answer within 0 s"
+
+
+def test_a_directory_becomes_an_image(docker: FakeDocker, tmp_path: Path) -> None:
+    docker.does(f'echo "$@" > {tmp_path}/arguments; tar -t > {tmp_path}/files')
+    root = tmp_path / "root"
+    (root / "etc").mkdir(parents=True)
+    (root / "etc" / "hostname").write_text("berth")
+    import_image(root, "base:1", changes=['CMD ["sh"]', "ENV LANG=C"])
+    arguments = (tmp_path / "arguments").read_text().strip()
+    assert arguments == 'import --change CMD ["sh"] --change ENV LANG=C - base:1'
+    assert (tmp_path / "files").read_text().split() == ["./", "./etc/", "./etc/hostname"]
+
+
+def test_a_directory_that_cannot_be_read_becomes_none(docker: FakeDocker, tmp_path: Path) -> None:
+    docker.does(f'cat >/dev/null; echo "$@" >> {tmp_path}/arguments')
+    with pytest.raises(DeployError, match=r"reading .*nowhere for base:1: .*No such file"):
+        import_image(tmp_path / "nowhere", "base:1")
+    assert (tmp_path / "arguments").read_text() == "import - base:1\nimage rm base:1\n"
