@@ -7,12 +7,11 @@ refused, neither by what the scheduler counts nor by what the API server notes.
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -23,6 +22,7 @@ from scheduler_svc.shell.extenders.full_objects import FullObjects
 from scheduler_svc.shell.extenders.wire import ExtenderError
 from tests.faultproxy import FaultProxy
 from tests.integration.rest import request, wait_for
+from tests.integration.rights.audit import calls_of, right_of
 from tests.integration.rights.case import Case
 from tests.integration.rights.forked import ForkedScheduler
 from tests.integration.rights.roles import Account, Right, create_account, rights_of
@@ -205,24 +205,9 @@ async def test_nothing_is_refused_with_all_rights_and_all_are_used(
         assert process.wait_exit() == 0
         assert "orbidden" not in process.log()
         delete_pods(plane, "all-")
-    calls = audited(audit_log, account)
+    calls = calls_of(audit_log, account)
     assert [call for call in calls if call["responseStatus"]["code"] in (401, 403, 422)] == []
-    rights = {*CLUSTER, *LEASE}
-    seen = {(right.verb, right.group, right.resource) for right in map(right_of, calls)}
-    unused = [right for right in rights if (right.verb, right.group, right.resource) not in seen]
+    seen = {right_of(call) for call in calls}
+    unused = [right for right in (*CLUSTER, *LEASE) if right._replace(name="") not in seen]
     # Of these the API server asks nobody by a call of their own.
     assert [r for r in unused if not r.path and r.resource != "resourceclaims/binding"] == []
-
-
-def audited(path: Path, account: Account) -> list[dict[str, Any]]:
-    """Give what an account has asked of the API server."""
-    calls: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
-    return [call for call in calls if call["user"]["username"] == account.user]
-
-
-def right_of(call: dict[str, Any]) -> Right:
-    """Give the right that a call needs."""
-    about = call.get("objectRef", {})
-    subresource = about.get("subresource", "")
-    resource = about.get("resource", "") + (f"/{subresource}" if subresource else "")
-    return Right(call["verb"], about.get("apiGroup", ""), resource)
