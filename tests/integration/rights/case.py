@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from deploy.controlplane import ControlPlane
 from tests.faultproxy import LoseAnswer, Match
-from tests.integration.rest import create, read, request, wait_for
+from tests.integration.rest import create, read, request
 from tests.integration.scheduler_faults.link import Link
 from tests.integration.scheduler_process import SchedulerProcess
 
@@ -92,10 +92,6 @@ class Case:
         """Tell whether a Pod's status has a condition."""
         conditions = self.read_pod(suffix)["status"].get("conditions", [])
         return any(condition["type"] == kind for condition in conditions)
-
-    def wait_attempted(self, suffix: str = "pod") -> None:
-        """Wait until a Pod has been tried, and told why it waits."""
-        wait_for("it is told why", lambda: self.has_condition("PodScheduled", suffix))
 
     def events(self, suffix: str = "pod") -> list[dict[str, Any]]:
         """Give the Events about a Pod."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from tests.integration.rest import create, read, request
+from tests.integration.rest import create, read, request, wait_for
 from tests.integration.rights.case import CLAIMS, HIGH, PODS, VOLUME_CLAIMS, VOLUMES, Case
 
 
@@ -40,7 +40,8 @@ def wait_for_room_again(case: Case) -> None:
     case.node(cpu="1")
     case.pod("neighbour", cpu="800m", nodeName=case.name)
     case.pod(cpu="500m")
-    case.wait_attempted()
+    # While it still waits to be written, the second would be counted in the first.
+    wait_for("its Event is written", lambda: bool(case.events()))
     # A Node that has more than before may help, and does not.
     case.resize_node("1100m")
 
