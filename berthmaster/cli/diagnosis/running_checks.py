@@ -9,6 +9,8 @@ from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Sever
 from node_agent.core.divergence.causes import Cause
 
 DETAILS_TOLD: Final = 5
+HISTORY_SECONDS: Final = 3600.0
+"""A refused Pod stays as it is until somebody deletes it; its controller has long made another."""
 _DESCRIBE: Final = "kubectl -n {namespace} describe pod {name}"
 _LOGS: Final = "kubectl -n {namespace} logs {name} --all-containers --tail=50"
 _PREVIOUS: Final = "kubectl -n {namespace} logs {name} --all-containers --previous --tail=50"
@@ -197,9 +199,11 @@ def _stopped(cause: Cause, pods: Sequence[StoppedPod], now: float) -> Finding:
     oldest_first = sorted(pods, key=lambda pod: (-_age(pod, now), pod.key))
     first = oldest_first[0]
     details = dict.fromkeys(f"{pod.key}: {pod.detail}" for pod in oldest_first if pod.detail)
+    youngest = min(_age(pod, now) for pod in pods)
+    is_history = cause is Cause.REFUSED and youngest >= HISTORY_SECONDS
     return Finding(
         check=f"pods-{cause.value.replace('_', '-')}",
-        severity=meaning.severity,
+        severity=Severity.NOTE if is_history else meaning.severity,
         area=Area.RUNNING,
         what=f"{_what(len(pods), meaning.waits_for)}{_where(pods)}.",
         why=meaning.why,
