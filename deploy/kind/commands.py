@@ -194,7 +194,7 @@ def _locked(directory: KindDirectory, purpose: str, reporter: Reporter) -> Itera
 def _cluster(
     name: str, directory: KindDirectory, programs: Sequence[str], reporter: Reporter
 ) -> Cluster:
-    found = obtain_binaries(programs, reporter=reporter)
+    found = obtain_binaries(programs, reporter=reporter, tells_found=False)
     paths: Mapping[str, Path] = {name: binary.path for name, binary in found.items()}
     return Cluster(name, directory, paths, reporter)
 

@@ -32,7 +32,9 @@ def have_agnhost(reporter: Reporter) -> str:
 
     It holds nothing else, and needs a command: `pause`, `netexec`, `serve-hostname` and more.
     """
-    program = obtain_binaries(["agnhost"], reporter=reporter, kinds=_SOURCES)["agnhost"].path
+    program = obtain_binaries(["agnhost"], reporter=reporter, kinds=_SOURCES, tells_found=False)[
+        "agnhost"
+    ].path
     with program.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if has_image(AGNHOST_IMAGE):

@@ -119,7 +119,11 @@ def image_tag(
 def _have_built(host: Host, version: str, reporter: Reporter) -> str:
     names = [*system.PROGRAM_DIRECTORIES, *control_plane_images.PROGRAMS]
     binaries = obtain_binaries(
-        names, kubernetes_version=version, reporter=reporter, kinds=SOURCES_OF_PROGRAMS
+        names,
+        kubernetes_version=version,
+        reporter=reporter,
+        kinds=SOURCES_OF_PROGRAMS,
+        tells_found=False,
     )
     programs = {name: binary.path for name, binary in binaries.items()}
     kind_version = require("kind", binaries["kubelet"].version, exact=False).version

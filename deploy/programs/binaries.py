@@ -59,6 +59,7 @@ def obtain_binaries(
     reporter: Reporter,
     owner: Path = DEFAULT_OWNER,
     kinds: Sequence[str] = SOURCE_KINDS,
+    tells_found: bool = True,
 ) -> dict[str, Binary]:
     """Find each named program, fetching what isn't there.
 
@@ -74,6 +75,8 @@ def obtain_binaries(
         The state directory whose ``down`` also ends builds.
     kinds
         The kinds of sources to ask, of ``SOURCE_KINDS``.
+    tells_found
+        Whether it is written where each was found; what is fetched is always told.
 
     Raises
     ------
@@ -108,7 +111,14 @@ def obtain_binaries(
             fetching += [GoBuildSource(cache, reporter, owner=owner)]
         return Sources(cache, found, fetching)
 
-    return resolve(names, version, exact=exact, sources=sources, reporter=reporter)
+    return resolve(
+        names,
+        version,
+        exact=exact,
+        sources=sources,
+        reporter=reporter,
+        tells_found=tells_found,
+    )
 
 
 def resolve(
@@ -118,6 +128,7 @@ def resolve(
     exact: bool,
     sources: SourcesFactory,
     reporter: Reporter,
+    tells_found: bool = True,
 ) -> dict[str, Binary]:
     """Find each program among ``sources``, the API server first.
 
@@ -129,8 +140,8 @@ def resolve(
         The Kubernetes version, and whether no other will do.
     sources
         Gives the sources for a Kubernetes version.
-    reporter
-        Where it is written what was found where.
+    reporter, tells_found
+        Where it is written what was found where, and whether it is.
 
     Raises
     ------
@@ -145,7 +156,8 @@ def resolve(
             kubernetes = server.version
         requirement = require(name, kubernetes, exact=exact)
         binary = _obtain_one(requirement, sources(kubernetes), reporter)
-        reporter.step(f"{name} {binary.version}: {binary.source} ({binary.path})")
+        if tells_found:
+            reporter.step(f"{name} {binary.version}: {binary.source} ({binary.path})")
         found[name] = binary
     return {name: found[name] for name in names}
 

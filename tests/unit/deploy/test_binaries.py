@@ -154,6 +154,20 @@ def test_a_program_that_cannot_be_used_is_reported(machine: Machine) -> None:
     assert "etcd 3.6.16: PATH (/fake/etcd)" in text.getvalue()
 
 
+def test_what_is_found_need_not_be_told(machine: Machine) -> None:
+    machine.path.has["etcd"] = Version(3, 6, 16)
+    reporter, text = recording_reporter()
+    resolve(
+        ["etcd"],
+        KUBERNETES,
+        exact=False,
+        sources=machine.sources,
+        reporter=reporter,
+        tells_found=False,
+    )
+    assert text.getvalue() == ""
+
+
 def test_unknown_program() -> None:
     with pytest.raises(UsageError, match=r"unknown program cubelet; there are .*kube-apiserver"):
         obtain_binaries(["cubelet"], reporter=SilentReporter())
