@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +11,7 @@ import pytest
 import yaml
 
 from tests.monitoring.exported import TARGET_LABELS, agent_samples, scheduler_samples
+from tests.monitoring.prometheus_package import program
 from tests.monitoring.promql import bare_names, grouped_labels, selectors
 from tests.monitoring.shipped import RULE_FILES, RUNBOOKS, alerts, rules
 
@@ -26,10 +26,8 @@ each_file = pytest.mark.parametrize("path", RULE_FILES, ids=lambda path: path.st
 
 
 def promtool(*arguments: str) -> None:
-    program = shutil.which("promtool")
-    if program is None:
-        pytest.skip("promtool is not installed; on Debian and Ubuntu: apt install prometheus")
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    command = [str(program("promtool")), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
