@@ -36,15 +36,29 @@ def panels(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [panel for outer in document["panels"] for panel in (outer, *outer.get("panels", ()))]
 
 
+def panels_by_row(document: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Give panels by their row's title: an open row's stand after it, a closed one's in it."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    row = ""
+    for panel in document["panels"]:
+        if panel["type"] == "row":
+            row = panel["title"]
+            found[row] = list(panel["panels"])
+        else:
+            found[row].append(panel)
+    return found
+
+
 def queries(path: Path) -> list[Query]:
     """Give the queries of a dashboard's panels."""
     return [
         Query(
-            f"{path.stem}: {panel['title']} ({target['refId']})",
+            f"{path.stem}: {row}: {panel['title']} ({target['refId']})",
             target["expr"],
             target["legendFormat"],
         )
-        for panel in panels(dashboard(path))
+        for row, shown in panels_by_row(dashboard(path)).items()
+        for panel in shown
         for target in panel.get("targets", ())
     ]
 

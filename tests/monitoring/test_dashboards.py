@@ -10,7 +10,14 @@ import pytest
 
 from tests.monitoring.exported import TARGET_LABELS, Samples, agent_samples, scheduler_samples
 from tests.monitoring.promql import bare_names, grouped_labels, selectors
-from tests.monitoring.shipped import DASHBOARD_FILES, dashboard, panels, queries, recorded_names
+from tests.monitoring.shipped import (
+    DASHBOARD_FILES,
+    dashboard,
+    panels,
+    panels_by_row,
+    queries,
+    recorded_names,
+)
 
 BUILT_IN: Final = frozenset({"__rate_interval"})
 WIDTH: Final = 24
@@ -36,23 +43,11 @@ def test_panels_have_ids_of_their_own(path: Path) -> None:
 
 @each_dashboard
 def test_panels_have_titles_of_their_own_and_say_what_to_do(path: Path) -> None:
-    shown = [panel for panel in panels(dashboard(path)) if panel["type"] != "row"]
-    places = [(row, title) for row, titles in titles_by_row(path).items() for title in titles]
-    assert len(set(places)) == len(places) == len(shown)
-    assert [panel["title"] for panel in shown if len(panel.get("description", "")) < 40] == []
-
-
-def titles_by_row(path: Path) -> dict[str, list[str]]:
-    """Give the panels' titles by row: an open row's panels stand after it, a closed one's in it."""
-    found: dict[str, list[str]] = {}
-    row = ""
-    for panel in dashboard(path)["panels"]:
-        if panel["type"] == "row":
-            row = panel["title"]
-            found[row] = [inner["title"] for inner in panel["panels"]]
-        else:
-            found[row].append(panel["title"])
-    return found
+    rows = panels_by_row(dashboard(path))
+    places = [(row, panel["title"]) for row, shown in rows.items() for panel in shown]
+    all_shown = [panel for panel in panels(dashboard(path)) if panel["type"] != "row"]
+    assert len(set(places)) == len(places) == len(all_shown)
+    assert [panel["title"] for panel in all_shown if len(panel.get("description", "")) < 40] == []
 
 
 @each_dashboard
