@@ -6,7 +6,6 @@ from typing import Final
 
 from berthmaster.cli.diagnosis import wire
 from berthmaster.cli.diagnosis.facts import EventGroup
-from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD
 from berthmaster.cli.diagnosis.wire import seconds_of
 from node_agent.shell.kubelet.divergence_events import CONTROLLER as AGENT_CONTROLLER
 
@@ -51,7 +50,7 @@ def _group(controller: str, reason: str, events: list[wire.Event]) -> EventGroup
         count=sum(_times(event) for event in events),
         last=last_seen(events[0]),
         message=events[0].message,
-        about=tuple(dict.fromkeys(about))[:OBJECTS_TOLD],
+        about=tuple(dict.fromkeys(about)),
     )
 
 

@@ -210,7 +210,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """Warning Events of ours that have the same reason."""
+    """Warning Events of ours that have the same reason; the newest is `about` the first object."""
 
     reason: str
     controller: str

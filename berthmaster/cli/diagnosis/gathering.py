@@ -235,7 +235,7 @@ class _Gathering:
             stopped=with_causes(facts.stopped, agents.causes),
             divergences=tuple(agents.divergences),
             asked_agents=agents.asked,
-            agents_problem=agents.problem if facts.stopped else "",
+            agents_problem=agents.problem,
         )
 
     def _question(self, installation: Installation) -> Question:

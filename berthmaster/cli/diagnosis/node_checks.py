@@ -121,7 +121,7 @@ def _check_cordons(nodes: Sequence[NodeState]) -> Iterator[Finding]:
             what=f"{len(cordoned)} of {_nodes(len(nodes))} "
             f"{'is' if len(cordoned) == 1 else 'are'} cordoned.",
             why="They get no new Pods until they are uncordoned.",
-            next_command=f"kubectl uncordon {cordoned[0].name}",
+            next_command="kubectl get nodes --field-selector spec.unschedulable=true",
             count=len(cordoned),
             objects=_names(cordoned),
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from berthmaster.cli.diagnosis.amounts import format_age
-from berthmaster.cli.diagnosis.facts import DaemonPod, Facts, Unread
+from berthmaster.cli.diagnosis.facts import DaemonPod, EventGroup, Facts, Unread
 from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
 
 STARTING_SECONDS: Final = 60.0
@@ -29,7 +29,8 @@ def check_agents(facts: Facts) -> Iterator[Finding]:
             check="agents-missing",
             severity=Severity.WARNING,
             area=Area.AGENTS,
-            what=f"{len(missing)} of {len(nodes)} Nodes have no agent.",
+            what=f"{len(missing)} of {len(nodes)} Nodes {'has' if len(missing) == 1 else 'have'} "
+            "no agent.",
             why="Where the time of Pods goes there, and what their kubelet has, is not known.",
             next_command=f"kubectl -n {agents[0].namespace} describe daemonsets",
             count=len(missing),
@@ -41,7 +42,8 @@ def check_agents(facts: Facts) -> Iterator[Finding]:
             check="agents-not-ready",
             severity=Severity.WARNING,
             area=Area.AGENTS,
-            what=f"{len(unready)} of {len(agents)} agents are not ready.",
+            what=f"{len(unready)} of {len(agents)} agents "
+            f"{'is' if len(unready) == 1 else 'are'} not ready.",
             why="What they tell of their Nodes is old or missing.",
             next_command=f"kubectl -n {unready[0].namespace} describe pod {unready[0].name}",
             count=len(unready),
@@ -53,7 +55,7 @@ def check_agents(facts: Facts) -> Iterator[Finding]:
             check="agents",
             severity=Severity.OK,
             area=Area.AGENTS,
-            what=f"{len(agents)} agents are there.",
+            what=f"{len(agents)} agents are there." if len(agents) > 1 else "1 agent is there.",
             count=len(agents),
         )
     yield from _check_versions(agents, facts)
@@ -84,22 +86,30 @@ def check_events(facts: Facts) -> Iterator[Finding]:
     groups = sorted(facts.events, key=lambda each: (-each.count, each.reason, each.controller))
     if not groups:
         return
-    detail = []
-    for each in groups[:OBJECTS_TOLD]:
-        last = "" if each.last is None else f", {format_age(facts.now - each.last)} ago"
-        detail.append(f"{each.controller}: {each.reason} ({each.count}{last}): {each.message}")
     count = sum(each.count for each in groups)
+    about = tuple(dict.fromkeys(key for each in groups for key in each.about))
+    controllers = sorted({each.controller for each in groups})
+    of_whom = f",reportingComponent={controllers[0]}" if len(controllers) == 1 else ""
+    where = f"-n {facts.scope.namespace}" if facts.scope.namespace else "-A"
     yield Finding(
         check="warning-events",
         severity=Severity.NOTE,
         area=Area.EVENTS,
-        what=f"Berthmaster has written {count} Warning Events that are still kept.",
+        what=f"Berthmaster has written {count} Warning {'Event' if count == 1 else 'Events'} that "
+        f"{'is' if count == 1 else 'are'} still kept.",
         why="They tell what has been, also of Pods that run by now.",
-        next_command="kubectl get events -A --field-selector type=Warning",
-        count=count,
-        objects=tuple(dict.fromkeys(key for each in groups for key in each.about))[:OBJECTS_TOLD],
-        detail=tuple(detail),
+        next_command=f"kubectl get events {where} --field-selector type=Warning{of_whom}",
+        count=len(about),
+        objects=about[:OBJECTS_TOLD],
+        detail=tuple(_told(each, facts.now) for each in groups[:OBJECTS_TOLD]),
     )
+
+
+def _told(group: EventGroup, now: float) -> str:
+    last = "" if group.last is None else f", {format_age(now - group.last)} ago"
+    times = "once" if group.count == 1 else f"{group.count} times"
+    about = f" of {group.about[0]}" if group.about else ""
+    return f"{group.controller}: {group.reason}{about} ({times}{last}): {group.message}"
 
 
 def check_rights(facts: Facts) -> Iterator[Finding]:
@@ -115,14 +125,15 @@ def check_rights(facts: Facts) -> Iterator[Finding]:
             why="Reasons are those of its last attempt, not of this moment.",
             next_command="berthmaster explain --help   # which rights it takes, or --server URL",
         )
-    if facts.agents_problem:
+    if facts.agents_problem and facts.stopped:
         yield Finding(
             check="agents-not-asked",
             severity=Severity.NOTE,
             area=Area.RIGHTS,
             what=f"Not all agents were asked ({facts.asked_agents} were): {facts.agents_problem}",
             why="Why Pods do not run is told from their own status, which knows less.",
-            next_command="berthmaster timeline POD -n NAMESPACE --agent URL",
+            next_command=f"berthmaster timeline {facts.stopped[0].name} "
+            f"-n {facts.stopped[0].namespace} --agent URL",
         )
 
 

@@ -195,7 +195,8 @@ def _nobody_serves(
     nearest = difflib.get_close_matches(name, sorted(served), n=1)
     known = ", ".join(sorted(served)) or "none"
     meant = f"; did you mean {nearest[0]!r}?" if nearest else f" (known are: {known})."
-    first = group[0]
+    namespaces = {pod.namespace for pod in group}
+    where = f"-n {group[0].namespace}" if len(namespaces) == 1 else "-A"
     age = _age(group, facts.now)
     return Finding(
         check="scheduler-name-unknown",
@@ -205,8 +206,7 @@ def _nobody_serves(
         f"is known to serve{meant}",
         why="No scheduler looks at such a Pod, ever; a Pod's schedulerName cannot be changed, so "
         "correct its template and make it anew.",
-        next_command=f"kubectl -n {first.namespace} get pod {first.name} "
-        "-o jsonpath='{.metadata.ownerReferences}'",
+        next_command=f"kubectl get pods {where} --field-selector spec.schedulerName={name}",
         count=len(group),
         objects=_keys(group),
         since_seconds=age,
@@ -214,6 +214,9 @@ def _nobody_serves(
 
 
 def _waits_for_leader(name: str, group: Sequence[PendingPod], facts: Facts) -> Finding:
+    installation = installation_of(name, facts.installations)
+    namespace, _, lease = (installation.lease_key if installation else "").partition("/")
+    command = f"kubectl -n {namespace} get lease {lease}" if lease else ""
     return Finding(
         check="pods-without-scheduler",
         severity=Severity.PROBLEM,
@@ -221,6 +224,7 @@ def _waits_for_leader(name: str, group: Sequence[PendingPod], facts: Facts) -> F
         what=f"{_count(group)} {_is(group, 'waits', 'wait')} for the scheduler {name!r}, which "
         "has no leader.",
         why="They are scheduled as soon as one leads.",
+        next_command=command,
         count=len(group),
         objects=_keys(group),
         since_seconds=_age(group, facts.now),

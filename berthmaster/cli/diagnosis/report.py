@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -15,8 +16,6 @@ from berthmaster.cli.diagnosis.finding import Finding, Severity
 from berthmaster.cli.diagnosis.judgement import verdict
 from berthmaster.cli.diagnosis.room import Room, room_left
 from berthmaster.cli.timeline_drawing import printable
-from node_agent.core.clock import NANOSECONDS
-from node_agent.core.timestamps import format_nanoseconds
 
 NAMES_SHOWN: Final = 4
 _STYLES: Final = {
@@ -92,10 +91,6 @@ def render(facts: Facts, findings: Sequence[Finding]) -> RenderableType:
 
 
 def _head(facts: Facts, findings: Sequence[Finding]) -> Text:
-    scope = facts.scope
-    where = f"namespace {scope.namespace}" if scope.namespace else "all namespaces"
-    whose = f", schedulerName {scope.scheduler_name}" if scope.scheduler_name else ""
-    text = Text(printable(f"{facts.server} ({facts.kubernetes_version}), {where}{whose}"), "dim")
     counts = _counts(findings)
     said = [
         f"{counts[severity.value]} {severity.value}{'' if counts[severity.value] == 1 else 's'}"
@@ -103,9 +98,15 @@ def _head(facts: Facts, findings: Sequence[Finding]) -> Text:
         if counts[severity.value]
     ]
     worst = verdict(findings)
-    text.append("\n")
-    text.append(", ".join(said) or "Nothing is wrong", _STYLES[worst])
-    return text.append(".")
+    text = Text()
+    if worst.rank > Severity.WARNING.rank:
+        said = ["Nothing is wrong", *said]
+    text.append(f"{', '.join(said)}.", _STYLES[worst])
+    scope = facts.scope
+    where = f"namespace {scope.namespace}" if scope.namespace else "all namespaces"
+    whose = f", schedulerName {scope.scheduler_name}" if scope.scheduler_name else ""
+    cluster = printable(f"{facts.server} ({facts.kubernetes_version}), {where}{whose}")
+    return text.append(f"\n{cluster}", "dim")
 
 
 def _body(finding: Finding) -> Text:
@@ -127,7 +128,9 @@ def _body(finding: Finding) -> Text:
 
 
 def _names_are_told(finding: Finding) -> bool:
-    return finding.count == 1 and finding.objects[0] in finding.what
+    """Whether all its objects are named in what is written of it anyway."""
+    told = "\n".join((finding.what, *finding.detail))
+    return finding.count <= len(finding.objects) and all(name in told for name in finding.objects)
 
 
 def _names(finding: Finding) -> str:
@@ -146,4 +149,4 @@ def _unread(each: Unread) -> UnreadReport:
 
 
 def _written_time(seconds: float) -> str:
-    return format_nanoseconds(int(seconds) * NANOSECONDS)
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from berthmaster.cli.diagnosis.facts import Facts, StoppedPod
+from berthmaster.cli.diagnosis.facts import Divergence, Facts, StoppedPod
 from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
 from node_agent.core.divergence.causes import Cause
 
@@ -198,7 +198,7 @@ def _stopped(cause: Cause, pods: Sequence[StoppedPod], now: float) -> Finding:
     meaning = _MEANINGS[cause]
     oldest_first = sorted(pods, key=lambda pod: (-_age(pod, now), pod.key))
     first = oldest_first[0]
-    details = dict.fromkeys(f"{pod.key}: {pod.detail}" for pod in oldest_first if pod.detail)
+    details = [f"{pod.key} on {pod.node_name}: {pod.detail}" for pod in oldest_first if pod.detail]
     youngest = min(_age(pod, now) for pod in pods)
     is_history = cause is Cause.REFUSED and youngest >= HISTORY_SECONDS
     return Finding(
@@ -213,7 +213,7 @@ def _stopped(cause: Cause, pods: Sequence[StoppedPod], now: float) -> Finding:
         count=len(pods),
         objects=tuple(f"{pod.key} on {pod.node_name}" for pod in oldest_first[:OBJECTS_TOLD]),
         since_seconds=_age(first, now),
-        detail=tuple(details)[:DETAILS_TOLD],
+        detail=tuple(details[:DETAILS_TOLD]),
     )
 
 
@@ -229,21 +229,24 @@ def _where(pods: Sequence[StoppedPod]) -> str:
 
 
 def _check_divergences(facts: Facts) -> Iterator[Finding]:
-    by_kind: dict[str, list[str]] = defaultdict(list)
-    oldest: dict[str, float] = defaultdict(float)
+    by_kind: dict[str, list[Divergence]] = defaultdict(list)
     for each in facts.divergences:
-        by_kind[each.kind].append(f"{each.pod} on {each.node_name}: {each.detail}")
-        oldest[each.kind] = max(oldest[each.kind], each.age_seconds)
-    for kind, told in sorted(by_kind.items()):
+        by_kind[each.kind].append(each)
+    for kind, group in sorted(by_kind.items()):
+        group.sort(key=lambda each: (-each.age_seconds, each.node_name, each.pod))
+        pods = "1 Pod" if len(group) == 1 else f"{len(group)} Pods"
         yield Finding(
             check="kubelet-diverges",
             severity=Severity.WARNING,
             area=Area.RUNNING,
-            what=f"Agents tell of {len(told)} Pods that their kubelet has otherwise than the API "
-            f"server: {kind.replace('_', ' ')}.",
+            what=f"For {pods}, the kubelet differs from the API server: {kind.replace('_', ' ')}.",
             why="The kubelet works on something else than what was asked of it.",
-            next_command="kubectl get --raw /api/v1/nodes/NODE/proxy/pods   # what it has",
-            count=len(told),
-            objects=tuple(told[:OBJECTS_TOLD]),
-            since_seconds=oldest[kind],
+            next_command=f"kubectl get --raw /api/v1/nodes/{group[0].node_name}/proxy/pods"
+            "   # what it has",
+            count=len(group),
+            objects=tuple(f"{each.pod} on {each.node_name}" for each in group[:OBJECTS_TOLD]),
+            since_seconds=group[0].age_seconds,
+            detail=tuple(
+                f"{each.pod} on {each.node_name}: {each.detail}" for each in group[:DETAILS_TOLD]
+            ),
         )

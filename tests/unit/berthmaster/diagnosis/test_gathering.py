@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from aiohttp import web
 
 from berthmaster.cli.diagnosis import gathering, leases
@@ -18,186 +16,27 @@ from berthmaster.cli.diagnosis.facts import Facts, Scope
 from berthmaster.cli.diagnosis.gathering import Request, gather
 from berthmaster.cli.diagnosis.judgement import judge
 from kubeio.errors import KubeError, UnauthorizedError
-from kubeio.serving import PROXIED_AUTHORIZATION
+from tests.unit.berthmaster.diagnosis.stub_cluster import (
+    PROXY,
+    StubApi,
+    add_pod,
+    at,
+    condition,
+    lease,
+    pod,
+    write_kubeconfig,
+)
 from tests.unit.kubeio.fake_api import serving
-
-OURS = {"app.kubernetes.io/name": "berthmaster", "app.kubernetes.io/instance": "prod"}
-PROXY = "/api/v1/namespaces/infra/pods"
-CONFIG = {
-    "leaderElection": {"resourceNamespace": "infra", "resourceName": "prod"},
-    "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "gpu"}],
-}
-
-
-def at(seconds_ago: float) -> str:
-    moment = datetime.now(UTC) - timedelta(seconds=seconds_ago)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def condition(kind: str, status: str, seconds_ago: float = 600, **fields: str) -> dict[str, str]:
-    return {"type": kind, "status": status, "lastTransitionTime": at(seconds_ago), **fields}
-
-
-def pod(
-    name: str,
-    namespace: str = "shop",
-    *,
-    spec: dict[str, Any] | None = None,
-    status: dict[str, Any] | None = None,
-    **metadata: Any,
-) -> dict[str, Any]:
-    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "500m"}}}
-    return {
-        "metadata": {
-            "name": name,
-            "namespace": namespace,
-            "uid": name,
-            "creationTimestamp": at(900),
-            **metadata,
-        },
-        "spec": {"schedulerName": "berthmaster", "containers": [container], **(spec or {})},
-        "status": {"phase": "Pending", **(status or {})},
-    }
-
-
-def scheduler_pod(name: str) -> dict[str, Any]:
-    container = {
-        "name": "scheduler",
-        "image": "registry/berthmaster:1.2.3",
-        "args": ["scheduler", "--config", "/etc/berthmaster/scheduler.yaml", "--secure-port=9443"],
-        "volumeMounts": [{"name": "config", "mountPath": "/etc/berthmaster"}],
-    }
-    return pod(
-        name,
-        "infra",
-        spec={
-            "schedulerName": "default-scheduler",
-            "nodeName": "n1",
-            "serviceAccountName": "prod",
-            "containers": [container],
-            "volumes": [{"name": "config", "configMap": {"name": "prod"}}],
-        },
-        status={"phase": "Running", "conditions": [condition("Ready", "True")]},
-        labels={**OURS, "app.kubernetes.io/component": "scheduler"},
-    )
-
-
-def agent_pod(node_name: str) -> dict[str, Any]:
-    container = {"name": "agent", "image": "registry/berthmaster:1.2.3"}
-    return pod(
-        f"agent-{node_name}",
-        "infra",
-        spec={"nodeName": node_name, "serviceAccountName": "agent", "containers": [container]},
-        status={"phase": "Running", "conditions": [condition("Ready", "True")]},
-        labels={**OURS, "app.kubernetes.io/component": "agent"},
-    )
-
-
-def node(name: str) -> dict[str, Any]:
-    return {
-        "metadata": {"name": name, "creationTimestamp": at(9000)},
-        "spec": {"taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]},
-        "status": {
-            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
-            "conditions": [condition("Ready", "True")],
-            "nodeInfo": {"kubeletVersion": "v1.36.3"},
-        },
-    }
-
-
-def lease(name: str, holder: str, seconds_ago: float = 1) -> dict[str, Any]:
-    return {
-        "metadata": {"name": name, "creationTimestamp": at(9000), "resourceVersion": "1"},
-        "spec": {
-            "holderIdentity": holder,
-            "leaseDurationSeconds": 15,
-            "renewTime": at(seconds_ago),
-        },
-    }
-
-
-class StubApi:
-    """A cluster: lists by path, two objects a page; paths in `refused` are answered 403."""
-
-    def __init__(self) -> None:
-        self.lists: dict[str, list[dict[str, Any]]] = {
-            "/api/v1/nodes": [node("n1"), node("n2"), node("n3")],
-            "/api/v1/pods": [
-                scheduler_pod("prod-a"),
-                scheduler_pod("prod-b"),
-                *(agent_pod(f"n{n}") for n in (1, 2, 3)),
-            ],
-            "/api/v1/events": [],
-            "/apis/apps/v1/daemonsets": [{"status": {"desiredNumberScheduled": 3}}],
-            "/apis/coordination.k8s.io/v1/namespaces/infra/leases": [lease("prod", "prod-a_1")],
-            "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases": [
-                lease("kube-scheduler", "cp_1")
-            ],
-        }
-        self.objects: dict[str, Any] = {
-            "/version": {"gitVersion": "v1.36.3"},
-            "/api/v1/namespaces/infra/configmaps/prod": {
-                "data": {"scheduler.yaml": yaml.safe_dump(CONFIG)}
-            },
-            "/api/v1/namespaces/infra/serviceaccounts/prod/token": {"status": {"token": "t-prod"}},
-            "/api/v1/namespaces/infra/serviceaccounts/agent/token": {"status": {"token": "t-a"}},
-        }
-        self.refused: set[str] = set()
-        self.asked: list[tuple[str, str | None]] = []
-        self.selectors: list[str] = []
-        self.on_get: Callable[[str], None] = lambda _: None
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        path = request.path
-        self.on_get(path)
-        self.asked.append((path, request.headers.get(PROXIED_AUTHORIZATION)))
-        if path in self.refused:
-            status = {"kind": "Status", "message": f"no {path} for you", "reason": "Forbidden"}
-            return web.json_response({**status, "code": 403}, status=403)
-        if path in self.lists:
-            return self._page(request, self.lists[path])
-        if path in self.objects:
-            return web.json_response(self.objects[path])
-        for collection, items in self.lists.items():
-            for item in items:
-                if path == f"{collection}/{item.get('metadata', {}).get('name')}":
-                    return web.json_response(item)
-        missing = {"kind": "Status", "message": "not found", "reason": "NotFound", "code": 404}
-        return web.json_response(missing, status=404)
-
-    def _page(self, request: web.Request, items: list[dict[str, Any]]) -> web.StreamResponse:
-        selector = request.query.get("fieldSelector", "")
-        self.selectors.append(selector)
-        if selector == "status.phase=Failed":
-            items = [item for item in items if item["status"]["phase"] == "Failed"]
-        elif "status.phase!=Failed" in selector:
-            items = [item for item in items if item["status"]["phase"] != "Failed"]
-        elif selector.startswith("metadata.name="):
-            name = selector.removeprefix("metadata.name=").partition(",")[0]
-            items = [item for item in items if item["metadata"]["name"] == name]
-        assert "limit" in request.query or "metadata.name" in selector
-        begin = int(request.query.get("continue", "0"))
-        more = begin + 2 < len(items)
-        metadata = {"continue": str(begin + 2)} if more else {}
-        return web.json_response({"metadata": metadata, "items": items[begin : begin + 2]})
 
 
 def gathered(api: StubApi, tmp_path: Path, **request: Any) -> Facts:
     async def run() -> Facts:
         async with serving(api.handle) as url:
-            cluster = {"name": "c", "cluster": {"server": url}}
-            context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
-            user = {"name": "u", "user": {"token": "mine"}}
             path = tmp_path / "kubeconfig"
-            parts = {"clusters": [cluster], "contexts": [context], "users": [user]}
-            path.write_text(yaml.safe_dump({"current-context": "c", **parts}))
+            write_kubeconfig(path, url)
             return await gather(Request(kubeconfig=str(path), **request), version="1.2.3")
 
     return asyncio.run(run())
-
-
-def add_pod(api: StubApi, *pods: dict[str, Any]) -> None:
-    api.lists["/api/v1/pods"] += pods
 
 
 def test_a_healthy_cluster_is_read_and_nothing_is_wrong(tmp_path: Path) -> None:
@@ -220,7 +59,7 @@ def test_a_healthy_cluster_is_read_and_nothing_is_wrong(tmp_path: Path) -> None:
     assert facts.nodes[0].taints == ("a=b:NoSchedule",)
 
 
-def test_pods_are_sorted_by_how_they_stand(tmp_path: Path) -> None:
+def test_pods_without_a_node_are_pending_unless_they_end(tmp_path: Path) -> None:
     api = StubApi()
     message = "0/3 nodes are available: 3 Insufficient cpu."
     unscheduled = condition("PodScheduled", "False", 60, reason="Unschedulable", message=message)
@@ -231,45 +70,6 @@ def test_pods_are_sorted_by_how_they_stand(tmp_path: Path) -> None:
         pod("typo", spec={"schedulerName": "berthmastr"}),
         pod("hopes", status={"conditions": [unscheduled], "nominatedNodeName": "n1"}),
         pod("ending", deletionTimestamp=at(1), status={"conditions": [unscheduled]}),
-        pod(
-            "silent",
-            spec={"nodeName": "n2"},
-            status={"conditions": [condition("PodScheduled", "True", 120)]},
-        ),
-        pod(
-            "job",
-            spec={"nodeName": "n2", "restartPolicy": "Never"},
-            status={
-                "phase": "Running",
-                "startTime": at(500),
-                "conditions": [
-                    condition("PodReadyToStartContainers", "True"),
-                    condition("Ready", "False"),
-                ],
-                "containerStatuses": [
-                    {"name": "c", "state": {"terminated": {"exitCode": 0}}, "ready": False}
-                ],
-            },
-        ),
-        pod(
-            "refused",
-            spec={"nodeName": "n3"},
-            status={
-                "phase": "Failed",
-                "reason": "OutOfcpu",
-                "message": "no cpu",
-                "conditions": [condition("PodScheduled", "True", 30)],
-            },
-        ),
-        pod(
-            "ended",
-            spec={"nodeName": "n3"},
-            status={
-                "phase": "Failed",
-                "reason": "",
-                "containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": 1}}}],
-            },
-        ),
     )
     facts = gathered(api, tmp_path, ask=False)
     assert facts.pending is not None
@@ -281,13 +81,46 @@ def test_pods_are_sorted_by_how_they_stand(tmp_path: Path) -> None:
     assert 50 < facts.now - (by_name["waits"].since or 0) < 80
     assert by_name["gated"].gates == ("q/x",)
     assert by_name["hopes"].nominated_node == "n1"
+    assert "berthmastr" not in facts.judged_names
+
+
+def ended(exit_code: int) -> dict[str, Any]:
+    return {"name": "c", "state": {"terminated": {"exitCode": exit_code}}, "ready": False}
+
+
+def test_of_pods_with_a_node_those_that_do_not_run_are_told(tmp_path: Path) -> None:
+    api = StubApi()
+    silent = {"conditions": [condition("PodScheduled", "True", 120)]}
+    finished = {
+        "phase": "Running",
+        "startTime": at(500),
+        "conditions": [condition("PodReadyToStartContainers", "True"), condition("Ready", "False")],
+        "containerStatuses": [ended(0)],
+    }
+    refused = {
+        "phase": "Failed",
+        "reason": "OutOfcpu",
+        "message": "no cpu",
+        "conditions": [condition("PodScheduled", "True", 30)],
+    }
+    failed = {"phase": "Failed", "reason": "", "containerStatuses": [ended(1)]}
+    add_pod(
+        api,
+        pod("silent", spec={"nodeName": "n2"}, status=silent),
+        pod("job", spec={"nodeName": "n2", "restartPolicy": "Never"}, status=finished),
+        pod("refused", spec={"nodeName": "n3"}, status=refused),
+        pod("failed", spec={"nodeName": "n3"}, status=failed),
+    )
+    facts = gathered(api, tmp_path, ask=False)
+    assert facts.pending == ()
     assert {each.name: each.cause for each in facts.stopped} == {
         "silent": "kubelet_silent",
         "refused": "refused",
     }
-    assert "berthmastr" not in facts.judged_names
     assert facts.nodes is not None
-    assert facts.nodes[1].used["cpu"] == 1000
+    # Failed Pods take no room any more.
+    assert [node.used["cpu"] for node in facts.nodes if node.name == "n2"] == [1000]
+    assert "cpu" not in facts.nodes[2].used
 
 
 def test_one_namespace_is_judged_and_all_take_room(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from berthmaster.cli.diagnosis.finding import Severity
 from berthmaster.cli.diagnosis.node_checks import minor_of
 from node_agent.core.divergence.causes import Cause
 from tests.unit.berthmaster.diagnosis.clusters import (
-    HEALTHY,
     NOW,
     agent,
     installation,
@@ -81,7 +80,8 @@ def test_divergences_are_told_by_kind() -> None:
     )
     finding = only(judged(divergences=(each,)), "kubelet-diverges")
     assert finding.severity is Severity.WARNING
-    assert finding.objects == ("a/b on n1: Unseen.",)
+    assert finding.detail == ("a/b on n1: Unseen.",)
+    assert "/nodes/n1/proxy/pods" in finding.next_command
     assert finding.since_seconds == 40
 
 
@@ -113,7 +113,9 @@ def test_pressure_cordons_and_taints() -> None:
     found = judged(nodes=nodes, agents=())
     assert wrong(found) == {"nodes-under-pressure"}
     assert only(found, "nodes-cordoned").objects == ("n2",)
-    assert only(found, "nodes-cordoned").next_command == "kubectl uncordon n2"
+    assert only(found, "nodes-cordoned").next_command == (
+        "kubectl get nodes --field-selector spec.unschedulable=true"
+    )
     tainted = only(found, "nodes-tainted")
     assert tainted.objects == ("n3",)
     assert tainted.detail == ("dedicated=batch:NoSchedule: 1 Node",)
@@ -184,8 +186,10 @@ def test_warning_events_are_a_note() -> None:
     )
     finding = only(judged(events=(group,)), "warning-events")
     assert finding.severity is Severity.NOTE
-    assert finding.count == 7
-    assert finding.detail == ("berthmaster: FailedBinding (7, 60 s ago): no",)
+    assert (finding.count, finding.objects) == (1, ("shop/web",))
+    assert "7 Warning Events" in finding.what
+    assert finding.detail == ("berthmaster: FailedBinding of shop/web (7 times, 60 s ago): no",)
+    assert "reportingComponent=berthmaster" in finding.next_command
     assert "warning-events" not in judged()
 
 
@@ -221,8 +225,10 @@ def test_what_could_not_be_read_is_named(
 
 
 def test_who_could_not_be_asked_is_a_note() -> None:
-    found = judged(live_problem="403.", agents_problem="401.")
+    waiting = (stopped("volumes", since=NOW - 5),)
+    found = judged(live_problem="403.", agents_problem="401.", stopped=waiting)
     assert wrong(found) == set()
     assert "403." in only(found, "scheduler-not-asked").what
     assert "401." in only(found, "agents-not-asked").what
-    assert HEALTHY.live_problem == ""
+    # Without Pods to ask about, nobody misses it.
+    assert "agents-not-asked" not in judged(agents_problem="401.")
