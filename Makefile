@@ -9,7 +9,7 @@ CODE := berthmaster scheduler_svc node_agent kubeio deploy benchmarks tests exam
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help install check test unit format up down status demo bench bench-quick image sbom parity lock clean
+.PHONY: help install check test unit format up down status demo bench bench-quick image sbom kind kind-status kind-down kind-test parity lock clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,18 @@ image: $(INSTALLED) ## Build berthmaster:dev; needs Docker, no registry (2 minut
 
 sbom: $(INSTALLED) ## List what is in it, as CycloneDX, in dist/berthmaster.cdx.json
 	@$(BIN)/python -m deploy.image sbom --output dist/berthmaster.cdx.json
+
+kind: $(INSTALLED) ## A cluster of containers with Berthmaster in it; needs Docker, no registry (a minute; the first time 40)
+	@$(BIN)/python -m deploy.kind up $(KIND)
+
+kind-status: $(INSTALLED) ## Say what of it runs
+	@$(BIN)/python -m deploy.kind status
+
+kind-down: $(INSTALLED) ## Remove it
+	@$(BIN)/python -m deploy.kind down
+
+kind-test: $(INSTALLED) ## The tests that need a cluster of containers, on one of their own (12 minutes)
+	@$(BIN)/python -m pytest -p pytest_kind.plugin -m kind --cluster-name berthmaster-test tests/kind $(KIND_TEST)
 
 parity: $(INSTALLED) ## Compare with kube-scheduler's framework on random clusters (10 minutes, 20 the first time)
 	@$(BIN)/python -m tests.parity $(PARITY)

@@ -87,9 +87,7 @@ def obtain_binaries(
     DeployError
         If the machine isn't supported.
     """
-    unknown = [name for name in names if name not in PROGRAMS]
-    if unknown:
-        raise UsageError(f"unknown program {', '.join(unknown)}; there are {', '.join(PROGRAMS)}")
+    _check_names(names)
     version, exact = requested_version(kubernetes_version)
     machine = architecture()
     downloader = Downloader(reporter)  # one for all, as it remembers which hosts are silent
@@ -112,13 +110,14 @@ def obtain_binaries(
         return Sources(cache, found, fetching)
 
     return resolve(
-        names,
-        version,
-        exact=exact,
-        sources=sources,
-        reporter=reporter,
-        tells_found=tells_found,
+        names, version, exact=exact, sources=sources, reporter=reporter, tells_found=tells_found
     )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    unknown = [name for name in names if name not in PROGRAMS]
+    if unknown:
+        raise UsageError(f"unknown program {', '.join(unknown)}; there are {', '.join(PROGRAMS)}")
 
 
 def resolve(
