@@ -44,6 +44,13 @@ def program(name: str) -> Path:
     return folder / name
 
 
+def promtool(*arguments: str) -> None:
+    """Run promtool, which has to succeed."""
+    command = [str(program("promtool")), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @functools.cache
 def _why_not_fetched(folder: Path) -> str | None:
     """Fetch unless that was done before; None if the programs are there."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ import pytest
 import yaml
 
 from tests.monitoring.exported import TARGET_LABELS, agent_samples, scheduler_samples
-from tests.monitoring.prometheus_package import program
+from tests.monitoring.prometheus_package import promtool
 from tests.monitoring.promql import bare_names, grouped_labels, selectors
 from tests.monitoring.shipped import RULE_FILES, RUNBOOKS, alerts, rules
 
@@ -23,12 +22,6 @@ EXPORTED: Final = {
     "berthmaster-agent": agent_samples(),
 }
 each_file = pytest.mark.parametrize("path", RULE_FILES, ids=lambda path: path.stem)
-
-
-def promtool(*arguments: str) -> None:
-    command = [str(program("promtool")), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_promtool_accepts_the_rules() -> None:
