@@ -18,6 +18,7 @@ from berthmaster.cli.diagnosis.facts import (
     Installation,
     LiveAnswer,
     PendingPod,
+    RefusedManifest,
     StoppedPod,
 )
 from berthmaster.cli.diagnosis.pending_checks import groups_of
@@ -28,6 +29,7 @@ from kubeio.login import KubeConfigError
 from kubeio.resources import ResourcePath
 from kubeio.serving import PROXIED_AUTHORIZATION
 from node_agent.shell.kubelet.divergence_routes import DIVERGENCES, DivergencesView
+from node_agent.shell.options import DEFAULT_PORT
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.endpoint import Explanation
@@ -42,7 +44,6 @@ from scheduler_svc.shell.explain.remote import (
 PODS: Final = ResourcePath("", "v1", "pods")
 QUESTIONS_AT_MOST: Final = 20
 AGENTS_AT_MOST: Final = 20
-AGENT_PORT: Final = 10260
 _ANSWER_SECONDS: Final = 10.0
 _ALL_SECONDS: Final = 20.0
 _AGENTS_AT_ONCE: Final = 4
@@ -142,6 +143,7 @@ class AgentAnswers:
         self.asked = 0
         self.problem = ""
         self.divergences: list[Divergence] = []
+        self.refused_manifests: list[RefusedManifest] = []
         self.causes: dict[str, tuple[str, str]] = {}
 
     async def ask(self, agents: Sequence[DaemonPod]) -> None:
@@ -161,7 +163,7 @@ class AgentAnswers:
                 token = await self._token(agent)
                 headers = {PROXIED_AUTHORIZATION: f"Bearer {token}"}
                 path = PODS.in_namespace(agent.namespace).object(
-                    f"https:{agent.name}:{AGENT_PORT}", "proxy"
+                    f"https:{agent.name}:{agent.port or DEFAULT_PORT}", "proxy"
                 )
                 async with KubeClient(
                     self._credentials, user_agent=self._user_agent, headers=headers
@@ -191,6 +193,10 @@ class AgentAnswers:
                 age_seconds=each.age_seconds,
             )
             for each in view.divergences
+        ]
+        self.refused_manifests += [
+            RefusedManifest(node_name=node_name, place=each.place, message=each.message)
+            for each in view.refused_manifests
         ]
         for waiting in view.not_running:
             key = f"{waiting.namespace}/{waiting.name}"

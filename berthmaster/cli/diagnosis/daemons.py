@@ -38,6 +38,7 @@ def daemon_pod(pod: wire.Daemon) -> DaemonPod | None:
     status = next((s for s in statuses if s.name == container.name), wire.ContainerStatus())
     ended = status.last_state.terminated
     arguments = (*(container.command or ()), *(container.args or ()))
+    port = flag_value(arguments, "--secure-port")
     is_ready = ready is not None and ready.status == "True"
     return DaemonPod(
         namespace=pod.metadata.namespace,
@@ -47,6 +48,7 @@ def daemon_pod(pod: wire.Daemon) -> DaemonPod | None:
         host_name=_host_name(pod),
         version=labels.get(VERSION) or _version_of(container.image),
         service_account=pod.spec.service_account_name or "default",
+        port=int(port) if port.isdecimal() else 0,
         is_ready=is_ready,
         is_ending=pod.metadata.deletion_timestamp is not None,
         restart_count=status.restart_count,

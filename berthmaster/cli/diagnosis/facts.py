@@ -48,6 +48,8 @@ class DaemonPod(msgspec.Struct, frozen=True, kw_only=True):
         What the process takes for the name of its host: the Pod's, or the Node's.
     version
         The label ``app.kubernetes.io/version``, else the image's tag or digest.
+    port
+        Where it serves, as ``--secure-port`` says; 0 where it serves at its default.
     trouble
         Why it is not ready, where its status says so.
     """
@@ -59,6 +61,7 @@ class DaemonPod(msgspec.Struct, frozen=True, kw_only=True):
     host_name: str = ""
     version: str = ""
     service_account: str = "default"
+    port: int = 0
     is_ready: bool = True
     is_ending: bool = False
     restart_count: int = 0
@@ -189,6 +192,14 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     age_seconds: float
 
 
+class RefusedManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """A static Pod's manifest that a Node's kubelet refuses, where it is, and why."""
+
+    node_name: str
+    place: str
+    message: str
+
+
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """A Node, and what the Pods on it have requested.
 
@@ -262,6 +273,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     agents: tuple[DaemonPod, ...] = ()
     wanted_agents: int | None = None
     divergences: tuple[Divergence, ...] = ()
+    refused_manifests: tuple[RefusedManifest, ...] = ()
     asked_agents: int = 0
     agents_problem: str = ""
     judged_names: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ from berthmaster.cli.diagnosis.asking import (
     agents_to_ask,
     with_causes,
 )
-from berthmaster.cli.diagnosis.declared import LEASE_NAMESPACE, Declared, declared, flag_value
+from berthmaster.cli.diagnosis.declared import LEASE_NAMESPACE, Declared, declared
 from berthmaster.cli.diagnosis.events import SELECTOR, event_groups
 from berthmaster.cli.diagnosis.facts import (
     DaemonPod,
@@ -28,6 +28,7 @@ from berthmaster.cli.diagnosis.installations import (
     KUBE_SCHEDULER_LEASE,
     expected_lease,
     installations_of,
+    port_of,
 )
 from berthmaster.cli.diagnosis.leases import Leases
 from berthmaster.cli.diagnosis.nodes import node_state
@@ -234,16 +235,13 @@ class _Gathering:
             live_problem=scheduler.problem,
             stopped=with_causes(facts.stopped, agents.causes),
             divergences=tuple(agents.divergences),
+            refused_manifests=tuple(agents.refused_manifests),
             asked_agents=agents.asked,
             agents_problem=agents.problem,
         )
 
     def _question(self, installation: Installation) -> Question:
         request = self._request
-        ports = [
-            flag_value(replica.arguments, "--secure-port") for replica in installation.replicas
-        ]
-        port = next((int(text) for text in ports if text.isdigit()), DEFAULT_PORT)
         return Question(
             source=Source.SCHEDULER,
             kubeconfig=request.kubeconfig,
@@ -252,7 +250,7 @@ class _Gathering:
             server_ca=request.server_ca,
             token_file=request.token_file,
             lease=installation.lease_key,
-            port=port,
+            port=port_of(installation) or DEFAULT_PORT,
         )
 
 

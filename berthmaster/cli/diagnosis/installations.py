@@ -66,6 +66,11 @@ def installations_of(
     return tuple(sorted(found, key=lambda each: (each.lease_key, each.names)))
 
 
+def port_of(installation: Installation) -> int:
+    """Give where replicas serve, 0 for their default; all are told the same."""
+    return next((replica.port for replica in installation.replicas if replica.port), 0)
+
+
 def _lease_of(replica: DaemonPod, declared: Declared, leases: Mapping[str, LeaseState]) -> str:
     """Give the Lease a replica was told, or, where that is not there, one that it holds."""
     if not declared.lease_key or declared.lease_key in leases:

@@ -13,9 +13,11 @@ from berthmaster.cli.diagnosis.facts import (
     PendingPod,
 )
 from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
+from berthmaster.cli.diagnosis.installations import port_of
 from berthmaster.cli.diagnosis.room import room_left, shortages
 from berthmaster.cli.diagnosis.scheduler_checks import leads
 from scheduler_svc.shell.config.schema import DEFAULT_SCHEDULER_NAME
+from scheduler_svc.shell.explain.question import DEFAULT_LEASE, DEFAULT_PORT
 
 SETTLING_SECONDS: Final = 30.0
 """What has lasted for less may pass by itself."""
@@ -109,7 +111,10 @@ def explain_command(pod: PendingPod, facts: Facts) -> str:
         return f"{command} --server {facts.scheduler_url}"
     if installation is None or not installation.replicas:
         return f"{command} --from-cluster"
-    return f"{command} --lease {installation.lease_key}" if installation.lease_key else command
+    if installation.lease_key and installation.lease_key != DEFAULT_LEASE:
+        command += f" --lease {installation.lease_key}"
+    port = port_of(installation)
+    return f"{command} --secure-port {port}" if port not in (0, DEFAULT_PORT) else command
 
 
 def installation_of(name: str, installations: Sequence[Installation]) -> Installation | None:

@@ -173,6 +173,7 @@ def check_running(facts: Facts) -> Iterator[Finding]:
     for cause, pods in by_cause.items():
         yield _stopped(cause, pods, facts.now)
     yield from _check_divergences(facts)
+    yield from _check_manifests(facts)
     if facts.bound_count and not by_cause:
         yield Finding(
             check="running",
@@ -248,5 +249,26 @@ def _check_divergences(facts: Facts) -> Iterator[Finding]:
             since_seconds=group[0].age_seconds,
             detail=tuple(
                 f"{each.pod} on {each.node_name}: {each.detail}" for each in group[:DETAILS_TOLD]
+            ),
+        )
+
+
+def _check_manifests(facts: Facts) -> Iterator[Finding]:
+    refused = facts.refused_manifests
+    if refused:
+        places = tuple(f"{each.place} on {each.node_name}" for each in refused)
+        manifests = "1 manifest" if len(refused) == 1 else f"{len(refused)} manifests"
+        yield Finding(
+            check="manifests-refused",
+            severity=Severity.WARNING,
+            area=Area.RUNNING,
+            what=f"Of {manifests} no static Pod can be made.",
+            why="The kubelet leaves such a file out; what it was made from before goes on running.",
+            next_command=f"journalctl -u kubelet --grep manifest   # on {refused[0].node_name}",
+            count=len(refused),
+            objects=places[:OBJECTS_TOLD],
+            detail=tuple(
+                f"{place}: {each.message}"
+                for place, each in zip(places[:DETAILS_TOLD], refused, strict=False)
             ),
         )

@@ -263,6 +263,9 @@ def test_agents_say_why_pods_do_not_run(tmp_path: Path) -> None:
             view["divergences"] = [
                 {**place, "kind": "missing_in_kubelet", "source": "api", "detail": "Unseen."}
             ]
+            view["refusedManifests"] = [
+                {"source": "file", "place": "/m/a.yaml", "reason": "invalid", "message": "no name"}
+            ]
         api.objects[f"{PROXY}/https:agent-{name}:10260/proxy/divergences"] = {
             **view,
             "kubelet": {},
@@ -272,13 +275,24 @@ def test_agents_say_why_pods_do_not_run(tmp_path: Path) -> None:
     assert (web.cause, web.detail, web.told_by) == ("not_seen", "Unseen.", "agent")
     [divergence] = facts.divergences
     assert (divergence.node_name, divergence.pod) == ("n2", "shop/web")
+    [refused] = facts.refused_manifests
+    assert (refused.node_name, refused.place, refused.message) == ("n2", "/m/a.yaml", "no name")
     assert facts.asked_agents == 3
     tokens = [token for path, token in api.asked if path.endswith("/divergences")]
     assert tokens == ["Bearer t-a"] * 3
     api.refused = {f"{PROXY}/https:agent-n2:10260/proxy/divergences"}
-    refused = gathered(api, tmp_path)
-    assert refused.stopped[0].cause == "kubelet_silent"
-    assert "for you" in refused.agents_problem
+    again = gathered(api, tmp_path)
+    assert again.stopped[0].cause == "kubelet_silent"
+    assert "for you" in again.agents_problem
+
+
+def test_an_agent_is_asked_at_the_port_it_was_told(tmp_path: Path) -> None:
+    api = StubApi()
+    for agent in api.lists["/api/v1/pods"][2:]:
+        agent["spec"]["containers"][0]["args"] = ["agent", "--secure-port=9444"]
+    gathered(api, tmp_path)
+    asked = {path for path, _ in api.asked if path.endswith("/divergences")}
+    assert f"{PROXY}/https:agent-n1:9444/proxy/divergences" in asked
 
 
 def test_events_of_ours_are_put_together(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from berthmaster.cli.diagnosis.facts import Divergence, EventGroup, Unread
+from berthmaster.cli.diagnosis.facts import Divergence, EventGroup, RefusedManifest, Unread
 from berthmaster.cli.diagnosis.finding import Severity
 from berthmaster.cli.diagnosis.node_checks import minor_of
 from node_agent.core.divergence.causes import Cause
@@ -83,6 +83,15 @@ def test_divergences_are_told_by_kind() -> None:
     assert finding.detail == ("a/b on n1: Unseen.",)
     assert "/nodes/n1/proxy/pods" in finding.next_command
     assert finding.since_seconds == 40
+
+
+def test_manifests_that_give_no_pod_are_told() -> None:
+    each = RefusedManifest(node_name="n1", place="/etc/k/web.yaml", message="no name")
+    finding = only(judged(refused_manifests=(each,)), "manifests-refused")
+    assert finding.severity is Severity.WARNING
+    assert finding.what == "Of 1 manifest no static Pod can be made."
+    assert finding.detail == ("/etc/k/web.yaml on n1: no name",)
+    assert finding.next_command.endswith("# on n1")
 
 
 def test_no_nodes_and_no_usable_nodes() -> None:

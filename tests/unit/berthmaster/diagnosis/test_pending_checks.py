@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from berthmaster.cli.diagnosis.facts import LiveAnswer, Scope
@@ -12,6 +14,7 @@ from tests.unit.berthmaster.diagnosis.clusters import (
     only,
     pending,
     rejected,
+    replica,
     wrong,
 )
 
@@ -203,6 +206,20 @@ def test_how_a_pod_is_explained_depends_on_where_its_scheduler_runs() -> None:
     found = judged(installations=(outside,), pending=(rejected(),), scheduler_url=url)
     command = only(found, "pods-unschedulable").next_command
     assert command == f"berthmaster explain pod web -n shop --server {url}"
+
+
+def test_how_a_scheduler_is_asked_is_told_where_it_is_not_the_default() -> None:
+    def command(**fields: Any) -> str:
+        found = judged(installations=(installation(**fields),), pending=(rejected(),))
+        return only(found, "pods-unschedulable").next_command
+
+    plain = "berthmaster explain pod web -n shop"
+    assert command(lease_key="kube-system/berthmaster") == plain
+    assert command(lease_key="a/b") == f"{plain} --lease a/b"
+    replicas = (replica("scheduler-a", port=9443),)
+    assert command(lease_key="a/b", replicas=replicas) == (
+        f"{plain} --lease a/b --secure-port 9443"
+    )
 
 
 def test_a_scope_has_pods_by_namespace_and_scheduler() -> None:
