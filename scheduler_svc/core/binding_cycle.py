@@ -43,7 +43,7 @@ from scheduler_svc.core.framework.interface import PreBindPlugin, PreBindWork
 from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
 from scheduler_svc.core.pod_binding import BindingCycle, binding, deadlines, undo_work, waited
 from scheduler_svc.core.queue import SchedulingQueue
-from scheduler_svc.core.status import Code
+from scheduler_svc.core.status import SKIP, Code
 
 
 class BindingCycles:
@@ -89,13 +89,15 @@ class BindingCycles:
         self, cycle: BindingCycle, now: Now, stopwatch: Stopwatch | None = None
     ) -> list[Effect]:
         pod, cluster = cycle.queued.pod, self._cache.cluster
-        while cycle.pre_bind:
-            plugin = cycle.pre_bind.pop(0)
+        for plugin in cycle.profile.pre_bind[cycle.asked_count :]:
+            cycle.asked_count += 1
             if stopwatch is None:
                 answer = plugin.pre_bind(pod, cycle.node_name, cluster)
             else:
                 point, ask = "PreBindPreFlight", plugin.pre_bind
                 answer = timed(stopwatch, point, plugin.name, ask, pod, cycle.node_name, cluster)
+            if answer is SKIP:
+                continue
             if isinstance(answer, PreBindWork):
                 cycle.working = plugin
                 cycle.work_begun_at_seconds = now.monotonic_seconds

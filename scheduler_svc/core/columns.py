@@ -49,7 +49,7 @@ _FIXED: Final = {
 FLOAT_LIMIT: Final = 90_071_992_547_409
 _FIRST_CAPACITY: Final = 64
 _FIXED_COUNT: Final = 7
-# Distinct requests; all are forgotten beyond that.
+# Requests, by identity; all are forgotten beyond that.
 _MAX_VECTORS: Final = 16384
 
 
@@ -86,7 +86,9 @@ class NodeColumns:
         self._taint_code_of: dict[tuple[Taint, ...], int] = {(): 0}
         self._labels: dict[str, LabelColumn] = {}
         self._vacant_rows: list[int] = []
-        self._vectors: dict[Requests, Int64Array] = {}
+        # By identity, which is kept with it: shapes share their requests, and to hash one costs
+        # more than all the rest.
+        self._vectors: dict[int, tuple[Requests, Int64Array]] = {}
         self._growth_listeners: list[Callable[[int], None]] = []
 
     def on_growth(self, listener: Callable[[int], None]) -> None:
@@ -130,24 +132,25 @@ class NodeColumns:
 
     def vector(self, requests: Requests) -> Int64Array:
         """Give `requests`, and one Pod, as an int64 column `(R,)`. Cached: do not write."""
-        vector = self._vectors.get(requests)
-        if vector is None:
-            scalars = [(self._make_resource_row(name), amount) for name, amount in requests.scalars]
-            vector = np.zeros(len(self.allocatable), dtype=np.int64)
-            vector[:_FIXED_COUNT] = (
-                requests.nonzero_milli_cpu,
-                requests.nonzero_memory_bytes,
-                1,
-                requests.milli_cpu,
-                requests.memory_bytes,
-                requests.ephemeral_storage_bytes,
-                0,
-            )
-            for row, amount in scalars:
-                vector[row] = amount
-            if len(self._vectors) == _MAX_VECTORS:
-                self._vectors.clear()
-            self._vectors[requests] = vector
+        known = self._vectors.get(id(requests))
+        if known is not None:
+            return known[1]
+        scalars = [(self._make_resource_row(name), amount) for name, amount in requests.scalars]
+        vector = np.zeros(len(self.allocatable), dtype=np.int64)
+        vector[:_FIXED_COUNT] = (
+            requests.nonzero_milli_cpu,
+            requests.nonzero_memory_bytes,
+            1,
+            requests.milli_cpu,
+            requests.memory_bytes,
+            requests.ephemeral_storage_bytes,
+            0,
+        )
+        for row, amount in scalars:
+            vector[row] = amount
+        if len(self._vectors) == _MAX_VECTORS:
+            self._vectors.clear()
+        self._vectors[id(requests)] = requests, vector
         return vector
 
     def row_for(self, name: str) -> int:
@@ -223,12 +226,14 @@ class NodeColumns:
         """Count one Pod in (`sign` 1) or out (-1). O(R)."""
         # The vector comes first: it may make new resource rows.
         vector = self.vector(requests)
+        # A view of its own: an augmented assignment to a part writes that twice.
+        free = self.free[:, row]
         if sign > 0:
-            self.free[:, row] -= vector
+            free -= vector
         else:
-            self.free[:, row] += vector
+            free += vector
         # Anew, not by addition: what is out of range for a while must not leave an error.
-        self.room[:, row] = self.free[:, row]
+        self.room[:, row] = free
         self.usage_log.append(row)
 
     def free_up(self, rows: RowArray, amounts: Int64Array) -> None:

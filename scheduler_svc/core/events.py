@@ -159,10 +159,8 @@ class VictimsAnswered(msgspec.Struct, frozen=True, gc=False):
 
 ExtenderAnswer = ExtendersAnswered | VictimsAnswered
 
-Outcome = (
-    BindSucceeded | BindFailed | PreBindFinished | PermitDecided | EvictionFinished | ExtenderAnswer
-)
-"""What became of something that the core has decided."""
+Outcome = BindFailed | PreBindFinished | PermitDecided | EvictionFinished | ExtenderAnswer
+"""What became of something that the core has decided, other than that a Pod is bound."""
 
 Event = (
     NodeUpserted
@@ -172,5 +170,6 @@ Event = (
     | ObjectUpserted
     | ObjectDeleted
     | FeedUpdated
+    | BindSucceeded
     | Outcome
 )

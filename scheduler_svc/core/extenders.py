@@ -68,6 +68,8 @@ class Extenders:
 
     def deciding(self, pod: PodInfo) -> list[Extender]:
         """Give those that filter or prioritize Nodes for a Pod."""
+        if not self._deciding:
+            return []
         return [e for e in self._deciding if e.is_interested_in(pod)]
 
     def preempting(self, pod: PodInfo) -> tuple[Extender, ...]:
@@ -76,6 +78,8 @@ class Extenders:
 
     def binder(self, pod: PodInfo) -> Extender | None:
         """Give the one that binds a Pod; None if nobody but us does."""
+        if not self._binding:
+            return None
         return next((e for e in self._binding if e.is_interested_in(pod)), None)
 
     def wanted_count(self, scheduler_name: str, node_count: int) -> int:

@@ -27,6 +27,11 @@ _MAX_KEPT_TABLE: Final = 64
 _MAX_GATHERED: Final = 64
 
 
+def is_everywhere(mask: BoolArray) -> bool:
+    """Tell whether a mask is True throughout; of a few rows at a tenth of what `all` costs."""
+    return 0 not in mask.tobytes()
+
+
 class LabelColumn:
     """Codes of one label key's values over the Nodes; absent is -1.
 

@@ -48,7 +48,7 @@ class Nominations:
     def update(self, old: PodInfo | None, new: PodInfo, now: Now) -> None:
         """Take in a pending Pod as the watch tells it."""
         self.note_shown(new)
-        if new.nominated_node_name or len(self.nominator):
+        if new.nominated_node_name or self.nominator.node_names:
             former = self.nominator.update(old, new)
             self._call_others(new, former, self.nominator.node_name_of(new.uid), now)
 
@@ -59,7 +59,7 @@ class Nominations:
 
     def end(self, pod: PodInfo, now: Now, *, placed_on: str = "") -> None:
         """Take in that a Pod needs its nomination no more; it may have a Node."""
-        if len(self.nominator):
+        if self.nominator.node_names:
             self._call_others(pod, self.nominator.forget(pod.uid), placed_on, now)
 
     def cancel(self, pod: PodInfo, now: Now) -> None:

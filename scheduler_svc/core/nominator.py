@@ -26,23 +26,25 @@ _NO_PRIORITY: Final = -(2**31) - 1
 class Nominator:
     """Nominated Pods by Node. At most one nomination a Pod; what nobody nominates costs nothing.
 
+    `node_names` is for reading: by uid, the Node of each Pod that has a nomination.
+
     Cost of a change: O(Pods nominated to that Node), of `rows_respected_by`: O(N), after a
     Node has changed also O(nominated Pods).
     """
 
     def __init__(self, columns: NodeColumns) -> None:
         self._columns = columns
-        self._node_names: dict[str, str] = {}
+        self.node_names: dict[str, str] = {}
         self._pods: dict[str, dict[str, PodInfo]] = {}
         self._highest: Int64Array = np.zeros(0, dtype=np.int64)
         self._spec_position = -1
 
     def __len__(self) -> int:
-        return len(self._node_names)
+        return len(self.node_names)
 
     def node_name_of(self, uid: str) -> str:
         """Give the Node that a Pod is nominated to, "" without one."""
-        return self._node_names.get(uid, "")
+        return self.node_names.get(uid, "")
 
     def pods_on(self, node_name: str) -> Collection[PodInfo]:
         """Give the Pods nominated to a Node."""
@@ -52,7 +54,7 @@ class Nominator:
         """Nominate a Pod, "" for nowhere; gives the Node it was nominated to before."""
         former = self.forget(pod.uid)
         if node_name:
-            self._node_names[pod.uid] = node_name
+            self.node_names[pod.uid] = node_name
             self._pods.setdefault(node_name, {})[pod.uid] = pod
             self._note(node_name)
         return former
@@ -69,7 +71,7 @@ class Nominator:
 
     def forget(self, uid: str) -> str:
         """Drop a Pod's nomination, if it has one; gives the Node."""
-        node_name = self._node_names.pop(uid, "")
+        node_name = self.node_names.pop(uid, "")
         if node_name:
             pods = self._pods[node_name]
             del pods[uid]
@@ -88,7 +90,7 @@ class Nominator:
 
     def rows_respected_by(self, pod: PodInfo) -> RowArray:
         """Give the rows of the live Nodes for which `respected_by` gives somebody, ascending."""
-        if not self._node_names:
+        if not self.node_names:
             return _NO_ROWS
         columns = self._columns
         if self._spec_position != columns.spec_log.position:

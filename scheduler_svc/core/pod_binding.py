@@ -16,7 +16,7 @@ class BindingCycle(msgspec.Struct, gc=False):
     """One Pod on its way from the decision to being bound.
 
     `permits` are the deadlines (monotonic seconds) of the plugins that hold the Pod;
-    `pre_bind` are the plugins that have not been asked yet, `working` the one that works,
+    `asked_count` PreBind plugins have been asked, `working` is the one that works,
     since `work_begun_at_seconds`, and `is_at_work` that its outside work is still to have an
     outcome; `ending` is why the Pod goes no further once it has. `is_announced` says that the
     Pod's status has been made to show where it is going, `binder` is the plugin that took it.
@@ -30,7 +30,7 @@ class BindingCycle(msgspec.Struct, gc=False):
     decided_at: Now
     queue_wait_seconds: float
     permits: dict[str, float]
-    pre_bind: list[PreBindPlugin]
+    asked_count: int = 0
     working: PreBindPlugin | None = None
     work_deadline_seconds: float | None = None
     work_timeout_error: str = ""
@@ -81,8 +81,7 @@ def waited(cycle: BindingCycle, code: Code, now: Now, message: str = "") -> Repo
 def undo_work(cycle: BindingCycle) -> list[Effect]:
     """Have taken back what PreBind has written, of the plugins that have been asked."""
     pod, effects = cycle.queued.pod, list[Effect]()
-    asked_count = len(cycle.profile.pre_bind) - len(cycle.pre_bind)
-    asked = {plugin.name for plugin in cycle.profile.pre_bind[:asked_count]}
+    asked = {plugin.name for plugin in cycle.profile.pre_bind[: cycle.asked_count]}
     for plugin in reversed(cycle.profile.reserve):
         payload = plugin.undo(pod, cycle.node_name) if plugin.name in asked else None
         if payload is not None:

@@ -76,7 +76,7 @@ class PodEvents:
         known = self._cache.get(pod.uid)
         old = self._cache.upsert(pod)
         if known is not None and old is None:
-            self._correct(msgspec.structs.replace(known, node_name=assumed), pod, now)
+            self._correct(known, assumed, pod, now)
         if old is None:
             self.heard.append(ASSIGNED_POD_ADD.label)
             self._queue.move_on_event(ASSIGNED_POD_ADD, None, pod, now)
@@ -88,11 +88,18 @@ class PodEvents:
             self._queue.move_on_event(change, old, pod, now)
         return []
 
-    def _correct(self, assumed: PodInfo, told: PodInfo, now: Now) -> None:
-        """Call whom a Pod stood in the way that turns out to be elsewhere, or another one."""
-        if assumed.node_name != told.node_name:
+    def _correct(self, known: PodInfo, node_name: str, told: PodInfo, now: Now) -> None:
+        """Call whom a Pod stood in the way that turns out to be elsewhere, or another one.
+
+        It was assumed to be on `node_name`.
+        """
+        is_elsewhere = node_name != told.node_name
+        if not is_elsewhere and known.labels == told.labels and known.requests == told.requests:
+            return
+        assumed = msgspec.structs.replace(known, node_name=node_name)
+        if is_elsewhere:
             self._queue.move_on_event(ASSIGNED_POD_DELETE, assumed, None, now)
-        elif assumed.labels != told.labels or assumed.requests != told.requests:
+        else:
             for change in pod_changes(assumed, told, EventResource.ASSIGNED_POD):
                 self._queue.move_on_event(change, assumed, told, now)
 

@@ -178,8 +178,11 @@ class Scheduler:
         self.cluster.wall_seconds = now.wall_seconds
         self.heard.clear()
         match event:
+            # One after the other is tried: first what there is most of.
             case PodUpserted(pod):
                 return self._pod_events.upsert(pod, now)
+            case BindSucceeded(uid):
+                return self._bindings.succeed(uid, now)
             case PodDeleted(uid):
                 return self._pod_events.delete(uid, now)
             case NodeUpserted(node):
@@ -199,8 +202,6 @@ class Scheduler:
 
     def _take_outcome(self, event: Outcome, now: Now) -> list[Effect]:
         match event:
-            case BindSucceeded(uid):
-                return self._bindings.succeed(uid, now)
             case BindFailed():
                 return self._bindings.fail(event, now)
             case PreBindFinished():

@@ -126,7 +126,9 @@ class SchedulingCycle:
         failure = evaluation.prepared.failure()
         if failure is not None:
             return self._failures.fail(queued, failure.message, now)
-        respected = respected_pods(pod, self._cache, self._nominator)
+        respected = None
+        if self._nominator.node_names:
+            respected = respected_pods(pod, self._cache, self._nominator)
         row: int | None = None
         if evaluation.prepared.rejection is None:
             totals = evaluation.totals
@@ -158,13 +160,14 @@ class SchedulingCycle:
         return self._consultation.ask(attempt, totals) if row is None else row
 
     def _choose(self, totals: TotalArray, pod: PodInfo) -> int | None:
-        # The Node where victims have been evicted for the Pod, say.
-        own = self._cache.columns.rows.get(self._nominator.node_name_of(pod.uid))
-        if own is not None and totals[own] != INFEASIBLE:
-            return own
+        columns = self._cache.columns
+        if pod.uid in self._nominator.node_names:
+            # The Node where victims have been evicted for the Pod, say.
+            own = columns.rows.get(self._nominator.node_names[pod.uid])
+            if own is not None and totals[own] != INFEASIBLE:
+                return own
         # Without the rows that no Node has yet: most Pods would start there, and end at the first.
-        known = totals[: len(self._cache.columns.infos)]
-        return select_row(known, seed=self._seed, uid=pod.uid)
+        return select_row(totals[: len(columns.infos)], seed=self._seed, uid=pod.uid)
 
     def _leave_room(
         self, prepared: PreparedClass, totals: TotalArray, respected: RespectedPods
@@ -288,7 +291,6 @@ class SchedulingCycle:
             decided_at=now,
             queue_wait_seconds=attempt.begun.monotonic_seconds - queued.timestamp_seconds,
             permits=permits,
-            pre_bind=list(profile.pre_bind),
         )
         return self._bindings.start(cycle, now, stopwatch)
 

@@ -75,9 +75,9 @@ class ClassCache:
             del self._evaluations[key]
         if is_sized:
             self._largest_bytes = max(self._largest_bytes, evaluation.size_bytes)
-        while len(self._evaluations) * self._largest_bytes > self._max_bytes:
-            _, dropped = self._evaluations.popitem(last=False)
-            self._count_use(dropped.prepared)
+            while len(self._evaluations) * self._largest_bytes > self._max_bytes:
+                _, dropped = self._evaluations.popitem(last=False)
+                self._count_use(dropped.prepared)
         return evaluation
 
     def drain_plugin_evaluations(self) -> Mapping[tuple[str, str], int]:

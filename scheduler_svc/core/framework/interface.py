@@ -54,10 +54,13 @@ class Plugin:
     """Base of all plugins; `name` is upstream's, used in configuration, metrics and texts.
 
     `pod_fields` names the attributes of `PodInfo`, beside its shape, that the plugin reads.
+    `projection_fields` names those, with dots as for `attrgetter`, that are all empty of Pods
+    which do not concern its `projection`: of these it is not asked. None: it always is.
     """
 
     name: ClassVar[str]
     pod_fields: ClassVar[frozenset[str]] = frozenset()
+    projection_fields: ClassVar[frozenset[str]] = frozenset()
 
     def attach(self, cluster: Cluster) -> None:
         """Learn, once, the cluster that PreEnqueue and hints may look things up in."""
@@ -66,7 +69,8 @@ class Plugin:
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
         """Give what the plugin reads of the Pod and the cluster beyond shape, fields and Nodes.
 
-        Asked once a cycle, so it has to be cheap for Pods that do not concern the plugin.
+        Asked once a cycle, so it has to be cheap for Pods that do not concern the plugin. None
+        for those that have nothing in `projection_fields`.
         """
         del pod, cluster
         return None

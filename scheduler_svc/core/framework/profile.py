@@ -68,11 +68,16 @@ class Profile:
         deciding = (*self.pre_filter, *self.filter, *self.pre_score, *self.score)
         fields = sorted({field for plugin in deciding for field in plugin.pod_fields})
         self._fields = attrgetter("shape", *fields)
-        self._projecting = tuple(
+        projecting = [
             plugin
             for plugin in dict.fromkeys(deciding)
             if type(plugin).projection is not Plugin.projection
-        )
+        ]
+        self._always = tuple(p.projection for p in projecting if not p.projection_fields)
+        self._sometimes = tuple(p.projection for p in projecting if p.projection_fields)
+        # Nearly all Pods have nothing of what these look at.
+        asking = sorted({field for plugin in projecting for field in plugin.projection_fields})
+        self._asking = tuple(attrgetter(field) for field in asking)
 
     def attach(self, cluster: Cluster) -> None:
         """Tell the plugins that hold Pods back or give hints which cluster they speak of."""
@@ -96,10 +101,11 @@ class Profile:
 
     def class_key(self, pod: PodInfo, cluster: Cluster) -> ClassKey:
         """Give what the plugins may read of `pod`: equal for Pods of one class."""
-        fields = self._fields(pod)
-        if not self._projecting:
-            return fields
-        return (fields, *[plugin.projection(pod, cluster) for plugin in self._projecting])
+        key = (self._fields(pod), *[project(pod, cluster) for project in self._always])
+        for value in self._asking:
+            if value(pod):
+                return (*key, *[project(pod, cluster) for project in self._sometimes])
+        return key
 
 
 def _scoring(

@@ -37,6 +37,9 @@ DEFAULT_WEIGHTS: Final[ResourceWeights] = ((CPU, 1), (MEMORY, 1))
 
 MAX_SHAPE_SCORE: Final = 10
 MAX_UTILIZATION: Final = 100
+# Arrays without dimensions: a number of Python's costs an operation on a few Nodes twice its time.
+_HUNDRED: Final[Float64Array] = np.array(100.0)
+_NOTHING: Final[Int64Array] = np.array(0)
 
 
 def selection(rows: list[int]) -> RowSelection:
@@ -50,7 +53,8 @@ class ScoredResources(msgspec.Struct, frozen=True):
 
     `rows` cuts them out of the columns, `numbers` lists the same rows; `amounts` is what the
     Pod takes, int64 `(A, 1)`, `float_amounts` the same as float64. `halving_count` is the
-    logarithm of `weight_sum` to base 2 where that is a whole number, else None. `devices` are
+    logarithm of `weight_sum` to base 2, an array without dimensions, where that is a whole
+    number, else None. `devices` are
     those that stand for a resource, by its position.
     """
 
@@ -60,7 +64,7 @@ class ScoredResources(msgspec.Struct, frozen=True):
     float_amounts: Float64Array
     weights: tuple[int, ...]
     weight_sum: int
-    halving_count: int | None
+    halving_count: Int64Array | None
     devices: tuple[tuple[int, ResourceTotals], ...] = ()
 
     @classmethod
@@ -100,7 +104,7 @@ class ScoredResources(msgspec.Struct, frozen=True):
             float_amounts=column.astype(np.float64),
             weights=tuple(weight for _, weight in chosen),
             weight_sum=weight_sum,
-            halving_count=weight_sum.bit_length() - 1 if is_power_of_two else None,
+            halving_count=np.array(weight_sum.bit_length() - 1) if is_power_of_two else None,
             devices=() if inventory is None else _devices(chosen, inventory),
         )
 
@@ -156,11 +160,11 @@ class LeastAllocated(ScoringStrategy):
         if nodes.columns.is_exact_in_float and not state.devices:
             # As `percent`, on floats throughout: each change of type costs as much as a division.
             hundredfold = nodes.room[state.rows] - state.float_amounts
-            hundredfold *= 100.0
+            hundredfold *= _HUNDRED
             hundredfold /= nodes.divisors[state.rows]
             scores = hundredfold.astype(np.int64)
             # Exceeded resources are below 0, truncated towards it.
-            np.maximum(scores, 0, out=scores)
+            np.maximum(scores, _NOTHING, out=scores)
             return _weighted_mean(state, scores, nodes)
         allocatable, used = state.amounts_on(nodes)
         left = allocatable - used - state.amounts
@@ -250,7 +254,7 @@ def _weighted_mean(
         mean = _weighted_sum(state, scores)
         if state.halving_count is None:
             mean //= state.weight_sum
-        elif state.halving_count:
+        else:
             mean >>= state.halving_count
     else:
         # A resource that is not offered scores 0 already; its weight must not count either.
@@ -267,6 +271,7 @@ def _weighted_sum(state: ScoredResources, values: Int64Array) -> Int64Array:
     total: Int64Array = values[0]
     if state.weights[0] != 1:
         total *= state.weights[0]
-    for weight, row in zip(state.weights[1:], values[1:], strict=True):
+    for position in range(1, len(state.weights)):
+        weight, row = state.weights[position], values[position]
         total += row if weight == 1 else row * weight
     return total

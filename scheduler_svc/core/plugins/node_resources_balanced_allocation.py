@@ -31,6 +31,10 @@ from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SKIP, SUCCESS, Status
 
 _HALF: Final = MAX_NODE_SCORE // 2
+# Arrays without dimensions: a number of Python's costs an operation on a few Nodes twice its time.
+_ONE: Final[Float64Array] = np.array(1.0)
+_TWO: Final[Float64Array] = np.array(2.0)
+_FIFTY: Final[Float64Array] = np.array(MAX_NODE_SCORE / 2)
 # 50 + (50 + change) / 2 for a change of the balance from -100 to 100, the negative ones at
 # the end, where a negative index finds them. A deviation is at most a half, so the sum is below
 # 50 by rounding alone, and Go's half of -1 is 0.
@@ -44,6 +48,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     """Scores by the change of the standard deviation of the used fractions."""
 
     name = "NodeResourcesBalancedAllocation"
+    projection_fields = frozenset({"shape.requests.scalars"})
     score_scope = Scope.USAGE
 
     def __init__(self, resources: ResourceWeights = DEFAULT_WEIGHTS) -> None:
@@ -85,8 +90,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
                 divisors = np.maximum(allocatable, 1).astype(np.float64)
             offered = None if everywhere else allocatable > 0
         fractions /= divisors
-        without, with_pod = _balance(fractions, offered)
-        scores: Int64Array = _SCORES[with_pod - without]
+        balances = _balance(fractions, offered)
+        scores: Int64Array = _SCORES[balances[1] - balances[0]]
         return scores
 
     def score_version(self, state: ScoredResources, columns: NodeColumns) -> Hashable:
@@ -105,7 +110,7 @@ def _balance(fractions: Float64Array, offered: BoolArray | None) -> Int64Array:
     `(A, K)`, None for everywhere: what is not offered does not count. The result is int64
     `(V, K)`.
     """
-    np.minimum(fractions, 1.0, out=fractions)
+    np.minimum(fractions, _ONE, out=fractions)
     if fractions.shape[1] == 2:
         doubled: Float64Array = fractions[:, 0] - fractions[:, 1]
         np.abs(doubled, out=doubled)
@@ -113,8 +118,8 @@ def _balance(fractions: Float64Array, offered: BoolArray | None) -> Int64Array:
             # With one fraction left there is nothing to deviate from.
             doubled *= offered[0] & offered[1]
         # (2 - 2d) * 50 is (1 - d) * 100 to the last bit: doubling is exact.
-        np.subtract(2.0, doubled, out=doubled)
-        doubled *= MAX_NODE_SCORE / 2
+        np.subtract(_TWO, doubled, out=doubled)
+        doubled *= _FIFTY
         return doubled.astype(np.int64)
     if offered is None:
         return _scaled(_deviation(fractions))

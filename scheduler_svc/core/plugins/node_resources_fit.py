@@ -36,7 +36,7 @@ from scheduler_svc.core.framework.resource_scoring import (
     ScoringStrategy,
     selection,
 )
-from scheduler_svc.core.labels import BoolArray
+from scheduler_svc.core.labels import BoolArray, is_everywhere
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests, is_extended
@@ -69,6 +69,7 @@ class NodeResourcesFit(
     """
 
     name = "NodeResourcesFit"
+    projection_fields = frozenset({"shape.requests.scalars"})
     filter_scope = Scope.USAGE
     reads_pods = False
     score_scope = Scope.USAGE
@@ -124,7 +125,7 @@ class NodeResourcesFit(
             name in self._ignored_resources or name.split("/", 1)[0] in self._ignored_groups
         )
 
-    def filter(self, state: FitState, nodes: NodeView) -> BoolArray:
+    def filter(self, state: FitState, nodes: NodeView) -> BoolArray | None:
         """Pass Nodes with room for every need and for one Pod more."""
         if nodes.columns.is_exact_in_float:
             has_room = nodes.room[state.rows] >= state.float_amounts
@@ -132,6 +133,8 @@ class NodeResourcesFit(
             has_room = nodes.free[state.rows] >= state.amounts
         for position in state.delegated:
             has_room[position] |= nodes.allocatable[state.rows][position] == 0
+        if is_everywhere(has_room):
+            return None
         # A few rows: cheaper one by one than as a reduction.
         fits: BoolArray = has_room[0]
         for row in has_room[1:]:

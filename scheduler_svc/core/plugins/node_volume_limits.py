@@ -73,6 +73,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     """
 
     name = "NodeVolumeLimits"
+    projection_fields = frozenset({"volumes"})
     filter_scope = Scope.CLUSTER
     asks_candidates_only = True
 

@@ -78,6 +78,7 @@ class VolumeBinding(
     """
 
     name = "VolumeBinding"
+    projection_fields = frozenset({"volumes"})
     filter_scope = Scope.SPEC
     score_scope = Scope.SPEC
 
@@ -159,7 +160,7 @@ class VolumeBinding(
 
     def reserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         """Assume what is to become of the claims that have no volume yet."""
-        if not claims_of(pod):
+        if not pod.volumes or not claims_of(pod):
             return SUCCESS
         found = self._find(pod, cluster)
         if isinstance(found, Status):

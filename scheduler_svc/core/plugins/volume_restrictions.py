@@ -67,6 +67,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     """Rejects Nodes whose Pods use the same disk, and all while a claim is another Pod's."""
 
     name = "VolumeRestrictions"
+    projection_fields = frozenset({"volumes"})
     filter_scope = Scope.CLUSTER
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:

@@ -67,6 +67,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
     """
 
     name = "VolumeZone"
+    projection_fields = frozenset({"volumes"})
     filter_scope = Scope.SPEC
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:

@@ -171,6 +171,8 @@ class SchedulingQueue:
         int
             How many Pods were moved to active or backoff.
         """
+        if not len(self._pool) and not len(self._in_flight):
+            return 0
         keys = self.hints.interest(event).keys
         if not keys and not event.is_wildcard:
             return 0

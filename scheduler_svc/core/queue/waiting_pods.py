@@ -195,8 +195,9 @@ class WaitingPods:
         return False
 
     def _count_rejectors(self, queued: QueuedPodInfo, change: int) -> None:
-        for key in _rejector_keys(queued):
-            self.rejected[key] += change
+        if queued.unschedulable_plugins or queued.pending_plugins:
+            for key in _rejector_keys(queued):
+                self.rejected[key] += change
 
 
 def _rejector_keys(queued: QueuedPodInfo) -> Iterator[RejectorKey]:

@@ -98,6 +98,7 @@ class DynamicResources(
     """
 
     name = "DynamicResources"
+    projection_fields = frozenset({"claims", "shape.requests.scalars"})
     filter_scope = Scope.CLUSTER
     asks_candidates_only = True
     scores_zero_when_skipped = True
@@ -248,6 +249,8 @@ class DynamicResources(
 
     def reserve(self, pod: PodInfo, node_name: str, cluster: Cluster) -> Status:
         """Search once more, for the Pod's own claims, and take the devices."""
+        if not pod.claims and not pod.shape.requests.scalars:
+            return SUCCESS
         found = self._claims_of(pod, cluster)
         if found.is_empty:
             return SUCCESS

@@ -21,7 +21,6 @@ def cycle(**permits: float) -> BindingCycle:
         decided_at=at(5),
         queue_wait_seconds=2.0,
         permits=permits,
-        pre_bind=[],
     )
 
 

@@ -1,6 +1,7 @@
 """Profiles: plugins at their points, and what makes a class of Pods."""
 
 from collections.abc import Hashable, Sequence
+from operator import attrgetter
 
 import pytest
 
@@ -93,6 +94,33 @@ def test_pods_whose_projections_differ_are_of_different_classes() -> None:
     assert profile.class_key(one, nothing) == profile.class_key(same, nothing)
     other = make_pod_info(labels={"app": "y"})
     assert profile.class_key(one, nothing) != profile.class_key(other, nothing)
+
+
+def test_a_projection_is_asked_of_pods_that_have_what_it_looks_at() -> None:
+    class ByClaims(Filtering):
+        projection_fields = frozenset({"claims", "shape.requests.scalars"})
+
+        def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
+            asked.append(pod.name)
+            return pod.name
+
+    asked = list[str]()
+    profile, nothing = make_profile({"filter": [named("ByClaims", ByClaims)()]}), Cluster()
+    one, other = (make_pod_info(name, requests={"cpu": 1}) for name in "ab")
+    assert profile.class_key(one, nothing) == profile.class_key(other, nothing)
+    assert asked == []
+    one, other = (make_pod_info(name, requests={"example.com/gpu": 1}) for name in "ab")
+    assert profile.class_key(one, nothing) != profile.class_key(other, nothing)
+    assert asked == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", IN_TREE)
+def test_no_projection_of_pods_that_have_nothing_that_it_looks_at(name: str) -> None:
+    plugin, pod = IN_TREE[name](), make_pod_info()
+    for field in plugin.projection_fields:
+        assert not attrgetter(field)(pod)
+    if plugin.projection_fields:
+        assert plugin.projection(pod, Cluster()) is None
 
 
 def test_a_profile_knows_its_plugins() -> None:

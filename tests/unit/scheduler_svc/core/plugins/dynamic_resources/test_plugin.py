@@ -69,6 +69,8 @@ def test_a_pod_without_claims_is_of_no_interest() -> None:
     unneeded = make_claiming_pod("q", generated={"g": ""})
     assert here.plugin.projection(unneeded, here.cluster) is None
     assert here.verdict(unneeded) == {"n1": 0, "n2": 0}
+    reserve(here, pod)
+    reserve(here, unneeded)
 
 
 def test_what_keeps_a_pod_waiting_is_told_before_any_node() -> None:
