@@ -72,3 +72,11 @@
 - nonResourceURLs: ["/explain/*"]
   verbs: [get, post]
 {{- end -}}
+
+{{/* To find the leader: the leader election's settings. */}}
+{{- define "berthmaster.readLeaseRule" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [{{ .resourceName }}]
+  verbs: [get]
+{{- end -}}
