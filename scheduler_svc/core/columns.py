@@ -49,7 +49,7 @@ _FIXED: Final = {
 FLOAT_LIMIT: Final = 90_071_992_547_409
 _FIRST_CAPACITY: Final = 64
 _FIXED_COUNT: Final = 7
-# Requests, by identity; all are forgotten beyond that.
+# Distinct requests; all are forgotten beyond that.
 _MAX_VECTORS: Final = 16384
 
 
@@ -86,9 +86,7 @@ class NodeColumns:
         self._taint_code_of: dict[tuple[Taint, ...], int] = {(): 0}
         self._labels: dict[str, LabelColumn] = {}
         self._vacant_rows: list[int] = []
-        # By identity, which is kept with it: shapes share their requests, and to hash one costs
-        # more than all the rest.
-        self._vectors: dict[int, tuple[Requests, Int64Array]] = {}
+        self._vectors: dict[Requests, Int64Array] = {}
         self._growth_listeners: list[Callable[[int], None]] = []
 
     def on_growth(self, listener: Callable[[int], None]) -> None:
@@ -132,9 +130,9 @@ class NodeColumns:
 
     def vector(self, requests: Requests) -> Int64Array:
         """Give `requests`, and one Pod, as an int64 column `(R,)`. Cached: do not write."""
-        known = self._vectors.get(id(requests))
-        if known is not None:
-            return known[1]
+        vector = self._vectors.get(requests)
+        if vector is not None:
+            return vector
         scalars = [(self._make_resource_row(name), amount) for name, amount in requests.scalars]
         vector = np.zeros(len(self.allocatable), dtype=np.int64)
         vector[:_FIXED_COUNT] = (
@@ -150,7 +148,7 @@ class NodeColumns:
             vector[row] = amount
         if len(self._vectors) == _MAX_VECTORS:
             self._vectors.clear()
-        self._vectors[id(requests)] = requests, vector
+        self._vectors[requests] = vector
         return vector
 
     def row_for(self, name: str) -> int:

@@ -79,11 +79,10 @@ def test_vectors_are_computed_once_and_again_when_there_are_more_resources() -> 
 def test_vectors_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns_module, "_MAX_VECTORS", 2)
     columns = NodeColumns()
-    requests = [Requests(milli_cpu=i) for i in range(3)]
-    vectors = [columns.vector(each) for each in requests]
+    vectors = [columns.vector(Requests(milli_cpu=i)) for i in range(3)]
     assert [vector[CPU_ROW] for vector in vectors] == [0, 1, 2]
-    assert columns.vector(requests[0]) is not vectors[0]
-    assert columns.vector(requests[2]) is vectors[2]
+    assert columns.vector(Requests(milli_cpu=0)) is not vectors[0]
+    assert columns.vector(Requests(milli_cpu=2)) is vectors[2]
 
 
 def test_a_node_that_changes_keeps_its_row_and_its_usage() -> None:
