@@ -7,6 +7,8 @@ import http.client
 import json
 import ssl
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -139,6 +141,18 @@ class Api:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+@contextmanager
+def temporary(api: Api, *manifests: Object) -> Iterator[None]:
+    """Keep objects that are in no namespace of a test; they are deleted afterwards."""
+    try:
+        for manifest in manifests:
+            api.create(manifest)
+        yield
+    finally:
+        for manifest in reversed(manifests):
+            api.delete(path_of(manifest))
 
 
 def collection_of(manifest: Object) -> str:

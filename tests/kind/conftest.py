@@ -22,7 +22,7 @@ from deploy.programs.reporting import Reporter, SilentReporter
 from tests.kind.cluster import READER, CommandError, KindCluster
 from tests.kind.gathering import gather
 from tests.kind.pods import path_of_pods
-from tests.kind.waiting import wait_for
+from tests.kind.waiting import wait_for, wait_none
 
 HERE = Path(__file__).parent
 VALUES = HERE / "values.yaml"
@@ -136,4 +136,4 @@ def namespace(cluster: KindCluster, request: pytest.FixtureRequest) -> Iterator[
     yield name
     cluster.api.delete(path)
     cluster.api.delete(path_of_pods(name), grace_seconds=1)
-    wait_for("the Pods of the test are gone", lambda: not cluster.api.items(path_of_pods(name)))
+    wait_none("Pods of the test", lambda: cluster.api.items(path_of_pods(name)))

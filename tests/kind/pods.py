@@ -47,6 +47,16 @@ def wait_pod_running(cluster: KindCluster, namespace: str, name: str) -> Object:
     return wait_for(f"{namespace}/{name} runs", running)
 
 
+def wait_ended(cluster: KindCluster, namespace: str, name: str) -> Object:
+    """Wait until a Pod's containers have run to their end; give it."""
+
+    def ended() -> Object | None:
+        pod = cluster.api.get(path_of_pods(namespace, name))
+        return pod if pod["status"].get("phase") in _FINISHED else None
+
+    return wait_for(f"{namespace}/{name} has ended", ended)
+
+
 def wait_unschedulable(cluster: KindCluster, namespace: str, name: str) -> str:
     """Wait until a Pod's condition says why it fits nowhere; give its message."""
 

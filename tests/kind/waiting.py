@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from tests.kind.api import ApiAwayError
@@ -12,6 +12,26 @@ TIMEOUT_SECONDS = 60.0
 POLL_SECONDS = 0.2
 
 Answer = TypeVar("Answer")
+
+
+class _Nothing:
+    """True while there is nothing in it."""
+
+    def __init__(self, found: Collection[object]) -> None:
+        self._found = found
+
+    def __bool__(self) -> bool:
+        return not self._found
+
+    def __repr__(self) -> str:
+        return repr(self._found)
+
+
+def wait_none(
+    what: str, ask: Callable[[], Collection[object]], *, timeout_seconds: float = TIMEOUT_SECONDS
+) -> None:
+    """Ask until there is nothing in the answer; the failure shows what there is."""
+    wait_for(f"gone: {what}", lambda: _Nothing(ask()), timeout_seconds=timeout_seconds)
 
 
 def wait_for(
