@@ -55,10 +55,5 @@ def searched_for() -> list[re.Pattern[str]]:
     return found
 
 
-def mentioned() -> list[tuple[str, str]]:
-    """Give everything that stands in backquotes, with its page."""
-    return [(page.stem, text) for page in PAGES for text in _INLINE.findall(page.read_text())]
-
-
 def _lines() -> list[Command]:
     return [Command(page.stem, line) for page in PAGES for line in _LINE.findall(page.read_text())]

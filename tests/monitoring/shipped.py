@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,7 @@ import yaml
 ROOT: Final = Path(__file__).parents[2]
 CHART: Final = ROOT / "charts/berthmaster"
 RUNBOOKS: Final = ROOT / "docs/runbooks"
+DASHBOARDS: Final = ROOT / "docs/dashboards.md"
 RULE_FILES: Final = tuple(sorted((CHART / "rules").glob("*.yaml")))
 DASHBOARD_FILES: Final = tuple(sorted((CHART / "dashboards").glob("*.json")))
 
@@ -23,6 +25,13 @@ class Query:
     where: str
     expression: str
     legend: str
+
+
+def scrape_configuration() -> dict[str, Any]:
+    """Give what the documentation has for a Prometheus without the operator."""
+    [text] = re.findall(r"^```yaml\n(.*?)^```", DASHBOARDS.read_text(), re.MULTILINE | re.DOTALL)
+    document: dict[str, Any] = yaml.safe_load(text)
+    return document
 
 
 def dashboard(path: Path) -> dict[str, Any]:

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+import pytest
 import yaml
 
 from berthmaster.cli.root import cli
 from kubeio.logs import JsonFormatter, TextFormatter
 from tests.monitoring.prometheus_package import promtool
-from tests.monitoring.runbook_commands import expressions, mentioned, searched_for, shell_lines
-from tests.monitoring.shipped import CHART, ROOT
+from tests.monitoring.runbook_commands import PAGES, expressions, searched_for, shell_lines
+from tests.monitoring.shipped import CHART, DASHBOARDS, ROOT
 
 PACKAGES: Final = ("scheduler_svc", "node_agent", "kubeio")
 VALUE: Final = re.compile(
-    r"(?:scheduler|agent|monitoring|networkPolicy|flowSchemas|rbac|certManager)(?:\.\w+)+"
+    r"\b(?:scheduler|agent|monitoring|networkPolicy|flowSchemas|rbac|certManager)"
+    r"(?!\.(?:md|json|yaml|coreos)\b)(?:\.\w+)+"
 )
 
 
@@ -44,11 +46,11 @@ def test_calls_of_berthmaster_have_flags_that_there_are() -> None:
         assert {word for word in words[2:] if word.startswith("-")} <= known, words
 
 
-def test_values_of_the_chart_that_are_named_are_there() -> None:
+@pytest.mark.parametrize("path", [*PAGES, DASHBOARDS], ids=lambda path: path.stem)
+def test_values_of_the_chart_that_a_page_names_are_there(path: Path) -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())
-    named = {(page, found) for page, text in mentioned() for found in VALUE.findall(text)}
-    assert named
-    assert [(page, path) for page, path in sorted(named) if not _is_there(values, path)] == []
+    named = set(VALUE.findall(path.read_text()))
+    assert [value for value in sorted(named) if not _is_there(values, value)] == []
 
 
 def _is_there(values: Any, path: str) -> bool:

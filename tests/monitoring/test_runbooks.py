@@ -10,11 +10,11 @@ import pytest
 
 from tests.monitoring.exported import agent_samples, scheduler_samples
 from tests.monitoring.promql import selectors
-from tests.monitoring.shipped import ROOT, RULE_FILES, RUNBOOKS, alerts
+from tests.monitoring.shipped import DASHBOARDS, RULE_FILES, RUNBOOKS, alerts
 
 INDEX: Final = "README"
 PAGES: Final = tuple(sorted(path for path in RUNBOOKS.glob("*.md") if path.stem != INDEX))
-DOCUMENTS: Final = (*sorted(RUNBOOKS.glob("*.md")), ROOT / "docs/dashboards.md")
+DOCUMENTS: Final = (*sorted(RUNBOOKS.glob("*.md")), DASHBOARDS)
 PREFIXES: Final = ("berthmaster_", "scheduler_", "leader_election_")
 each_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 
@@ -27,7 +27,7 @@ def test_each_alert_has_a_page_and_each_page_an_alert() -> None:
 def test_the_table_of_alerts_is_that_of_the_rules() -> None:
     rows = re.findall(
         r"^\| \[(\w+)\]\(runbooks/\w+\.md\) \| (\w+) \| ([^|]+) \|$",
-        (ROOT / "docs/dashboards.md").read_text(),
+        DASHBOARDS.read_text(),
         re.MULTILINE,
     )
     assert set(rows) == {
