@@ -12,7 +12,8 @@ from enum import IntEnum
 from typing import Final
 
 from kubeio.logs import fields
-from kubeio.serving import HttpsServer, ServingOptions
+from kubeio.serving import HttpsServer
+from kubeio.serving_options import ServingOptions
 
 _MACHINES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)

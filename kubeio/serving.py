@@ -9,7 +9,6 @@ ten microseconds a line would hold the event loop for tens of milliseconds.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
@@ -23,6 +22,7 @@ from kubeio.access import Authorizer
 from kubeio.certificates import ServingCertificate, host_names
 from kubeio.health import Check, HealthChecks, Verdict
 from kubeio.limited_site import LimitedSite, note_request
+from kubeio.serving_options import ServingOptions
 
 PROXIED_AUTHORIZATION: Final = "X-Berthmaster-Authorization"
 """Stands for ``Authorization`` in requests that come by an API server's proxy, which keeps it."""
@@ -30,29 +30,6 @@ RELOAD_INTERVAL_SECONDS: Final = 10.0
 SHUTDOWN_SECONDS: Final = 2.0
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServingOptions:
-    """Where and with which certificate to serve.
-
-    Attributes
-    ----------
-    bind_address
-        IP to listen on.
-    port
-        0 for any free one.
-    certificate_file, key_file
-        PEM; both or neither. Neither: self-signed, in memory. Read again on change.
-    makes_certificate_apart
-        Make a self-signed certificate in a process of its own, to save 8 MiB.
-    """
-
-    bind_address: str = "0.0.0.0"  # noqa: S104 - as kube-scheduler; probes come from the Node
-    port: int = 10259
-    certificate_file: str | None = None
-    key_file: str | None = None
-    makes_certificate_apart: bool = False
 
 
 class HttpsServer:

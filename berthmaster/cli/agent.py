@@ -12,7 +12,7 @@ from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
-from kubeio.serving import ServingOptions
+from kubeio.serving_options import ServingOptions
 from node_agent.shell.app import run_agent
 from node_agent.shell.observation_options import read_observation_options
 from node_agent.shell.options import AgentOptions, read_headers

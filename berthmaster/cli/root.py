@@ -6,6 +6,7 @@ import sys
 from typing import Final, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from berthmaster import __version__
 
@@ -35,7 +36,7 @@ SUBCOMMANDS: Final = {
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module when the command is called, completed or asked for help."""
+    """Imports a command's module when the command is called or asked for help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands."""
@@ -51,6 +52,15 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{SUBCOMMANDS[cmd_name].module}.command is no command")
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command's name, without importing all of them for their summaries."""
+        commands = [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in SUBCOMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -16,7 +16,7 @@ from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
-from kubeio.serving import ServingOptions
+from kubeio.serving_options import ServingOptions
 from scheduler_svc.shell.app import run_scheduler
 from scheduler_svc.shell.config import ConfigurationError, to_document
 from scheduler_svc.shell.custom_plugins import PluginLoadError, load_custom_plugins

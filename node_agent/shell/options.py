@@ -11,7 +11,7 @@ from yarl import URL
 from kubeio.daemon import UsageError, user_agent
 from kubeio.durations import format_duration
 from kubeio.logs import LogFormat
-from kubeio.serving import ServingOptions
+from kubeio.serving_options import ServingOptions
 from node_agent.shell.observation_options import ObservationOptions
 from node_agent.shell.pod_source import shown_url
 

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from kubeio.logs import LogFormat
-from kubeio.serving import ServingOptions
+from kubeio.serving_options import ServingOptions
 from scheduler_svc.shell.config import Configuration
 from scheduler_svc.shell.config.schema import LeaderElection
 

@@ -12,7 +12,7 @@ from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat
-from kubeio.serving import ServingOptions
+from kubeio.serving_options import ServingOptions
 from node_agent.shell.options import AgentOptions
 
 Run = Callable[[AgentOptions], Coroutine[Any, Any, ExitCode]]

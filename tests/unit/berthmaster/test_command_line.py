@@ -313,6 +313,31 @@ def test_bind_address_is_an_ip(started: list[StartPlan], address: str) -> None:
     assert started == []
 
 
+def test_shells_complete_commands_with_what_they_do() -> None:
+    completion = BashComplete(cli, {}, PROGRAM, "_BERTHMASTER_COMPLETE")
+    items = completion.get_completions([], "")
+    assert {item.value: item.help for item in items} == {
+        name: entry.summary for name, entry in SUBCOMMANDS.items()
+    }
+    assert [item.value for item in completion.get_completions([], "ti")] == ["timeline"]
+    assert "--version" in [item.value for item in completion.get_completions([], "--")]
+    help_items = completion.get_completions(["agent"], "--node-n")
+    assert [item.value for item in help_items] == ["--node-name"]
+
+
+def test_no_command_is_loaded_to_complete_its_name() -> None:
+    script = (
+        "import sys\n"
+        "from click.shell_completion import BashComplete\n"
+        "from berthmaster.cli.root import SUBCOMMANDS, cli\n"
+        'BashComplete(cli, {}, "berthmaster", "X").get_completions([], "s")\n'
+        "print([e.module for e in SUBCOMMANDS.values() if e.module in sys.modules])\n"
+    )
+    command = [sys.executable, "-c", script]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (answer.stdout, answer.stderr) == ("[]\n", "")
+
+
 @pytest.mark.parametrize("flag", ["--config", "--kubeconfig", "--tls-cert-file"])
 def test_shells_complete_files(flag: str) -> None:
     completion = BashComplete(cli, {}, PROGRAM, "_BERTHMASTER_COMPLETE")

@@ -10,7 +10,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from kubeio.daemon import ExitCode, ServingError, on_stop_signal, serve, user_agent
-from kubeio.serving import HttpsServer, ServingOptions
+from kubeio.serving import HttpsServer
+from kubeio.serving_options import ServingOptions
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -16,7 +16,7 @@ from kubeio.credentials import Credentials
 from kubeio.daemon import ExitCode, ServingError
 from kubeio.instruments import Definition, Kind, gauge
 from kubeio.login import Login
-from kubeio.serving import ServingOptions
+from kubeio.serving_options import ServingOptions
 from node_agent.core.clock import Now
 from node_agent.core.effects import Effect
 from node_agent.core.events import Event

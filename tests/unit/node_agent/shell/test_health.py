@@ -3,7 +3,8 @@
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kubeio.serving import HttpsServer, ServingOptions
+from kubeio.serving import HttpsServer
+from kubeio.serving_options import ServingOptions
 from node_agent.core.agent import NodeAgent
 from node_agent.core.events import PodsListed
 from node_agent.core.operations import Source

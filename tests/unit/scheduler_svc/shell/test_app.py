@@ -12,7 +12,7 @@ from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.daemon import ExitCode, ServingError
 from kubeio.login import Login
-from kubeio.serving import ServingOptions
+from kubeio.serving_options import ServingOptions
 from kubeio.writes import WritePool
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect

@@ -8,7 +8,7 @@ from kubeio.api_call_metrics import ApiCallMetrics
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.login import Login
-from kubeio.serving import ServingOptions
+from kubeio.serving_options import ServingOptions
 from kubeio.writes import WritePool
 from scheduler_svc.core.events import NodeDeleted, NodeUpserted, PodUpserted
 from scheduler_svc.shell.access import Access

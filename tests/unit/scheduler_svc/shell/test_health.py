@@ -2,7 +2,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from kubeio.health import Check, Remark
-from kubeio.serving import HttpsServer, ServingOptions
+from kubeio.serving import HttpsServer
+from kubeio.serving_options import ServingOptions
 from scheduler_svc.shell.health import (
     LEASE_TOLERANCE_SECONDS,
     UNSERVED,

@@ -12,7 +12,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
-from kubeio.serving import HttpsServer, ServingOptions
+from kubeio.serving import HttpsServer
+from kubeio.serving_options import ServingOptions
 from scheduler_svc.core.objects import Pod
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.shell import pod_resource_metrics

@@ -13,7 +13,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from berthmaster.plugin import NoArgs, Node, NodePlugin, Pod
-from kubeio.serving import HttpsServer, ServingOptions
+from kubeio.serving import HttpsServer
+from kubeio.serving_options import ServingOptions
 from scheduler_svc.core.effects import BindPod
 from scheduler_svc.core.events import NodeUpserted, PodUpserted
 from scheduler_svc.core.registry import IN_TREE
