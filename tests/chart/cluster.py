@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import ssl
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,14 +13,36 @@ import yaml
 
 from deploy.controlplane import ControlPlane
 from tests.chart.rendering import Document, Helm, find, parse
-from tests.integration.rest import TIMEOUT_SECONDS, create, read, request
+from tests.integration.rest import TIMEOUT_SECONDS, create, read, request, wait_for
 from tests.integration.scheduler_process import SchedulerProcess
 
+_CRDS: Final = Path(__file__).parent / "crds"
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 # What others write all the time.
 _RESTLESS: Final = frozenset({"events", "componentstatuses", "leases/kube-system"})
 
 Key = tuple[str, str, str]
+
+
+def add_kinds(plane: ControlPlane) -> None:
+    """Have the API server know the kinds of the CustomResourceDefinitions in ``crds``."""
+    definitions = [yaml.safe_load(path.read_text()) for path in sorted(_CRDS.iterdir())]
+    for definition in definitions:
+        create(plane, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    for definition in definitions:
+        names = definition["spec"]["names"]
+        version = f"apis/{definition['spec']['group']}/v1"
+        wait_for(f"{names['kind']} is served", partial(_is_served, plane, version, names))
+
+
+def _is_served(plane: ControlPlane, version: str, names: dict[str, Any]) -> bool:
+    """Whether objects can be listed, and their schema read: the one does not follow the other."""
+    if request(plane, "GET", f"/{version}/{names['plural']}?limit=1")[0] != 200:
+        return False
+    if version not in read(plane, "/openapi/v3")["paths"]:
+        return False
+    schemas = read(plane, f"/openapi/v3/{version}")["components"]["schemas"]
+    return any(name.endswith(f".{names['kind']}") for name in schemas)
 
 
 def all_objects(plane: ControlPlane) -> set[Key]:
@@ -107,5 +130,5 @@ def start_scheduler(
 
 
 def delete(plane: ControlPlane, path: str) -> None:
-    """Delete at once: there is no kubelet to end containers."""
+    """Delete an object, or all of a kind, at once: there is no kubelet to end containers."""
     request(plane, "DELETE", path, {"kind": "DeleteOptions", "gracePeriodSeconds": 0})

@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from deploy.controlplane import BinaryNotFoundError, ControlPlane, Reporter, obtain_binaries
+from deploy.controlplane import ControlPlane, DeployError, Reporter, obtain_binaries
+from tests.chart.cluster import add_kinds
 from tests.chart.rendering import Helm
+
+# By the fixtures that give them.
+_PROGRAMS: Final = {
+    "helm": "helm",
+    "cluster_helm": "helm",
+    "helm_docs": "helm-docs",
+    "kubeconform": "kubeconform",
+    "kubectl": "kubectl",
+    "untt": "untt",
+}
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Have what the chosen tests need; minutes where it has to be built, so in no test's time."""
+    if session.config.option.collectonly:
+        return
+    functions = [item for item in session.items if isinstance(item, pytest.Function)]
+    fixtures = {name for function in functions for name in function.fixturenames}
+    for name in sorted({_PROGRAMS[fixture] for fixture in fixtures & _PROGRAMS.keys()}):
+        with suppress(DeployError):  # said by the tests that need it
+            obtain_binaries([name], reporter=Reporter(), tells_found=False)
 
 
 def program(name: str) -> Path:
-    """Give where it is; skip the test if it is not here, since building it takes minutes."""
-    try:
-        return obtain_binaries([name], kinds=("installed", "cache"), reporter=Reporter())[name].path
-    except BinaryNotFoundError:
-        pytest.skip(f"needs {name}: python -m deploy.controlplane binaries {name}")
+    """Give where a program is."""
+    return obtain_binaries([name], reporter=Reporter(), tells_found=False)[name].path
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +57,11 @@ def kubeconform() -> Path:
 
 
 @pytest.fixture(scope="session")
+def kubectl() -> Path:
+    return program("kubectl")
+
+
+@pytest.fixture(scope="session")
 def untt() -> Path:
     """Give helm-unittest, which is a program of its own as well as helm's plugin."""
     return program("untt")
@@ -43,9 +69,13 @@ def untt() -> Path:
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """Give a real API server and controllers; what is installed here is in nobody's way."""
+    """Give a real API server, which knows the kinds of Prometheus' operator and cert-manager, too.
+
+    What is installed here is in nobody's way.
+    """
     state_dir = tmp_path_factory.mktemp("chart-control-plane") / "state"
     with ControlPlane(state_dir, reporter=Reporter()) as running:
+        add_kinds(running)
         yield running
 
 

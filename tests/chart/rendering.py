@@ -18,8 +18,7 @@ VALUES_PAGE: Final = ROOT / "docs/values.md"
 KUBERNETES_VERSION: Final = "1.36.3"
 RELEASE: Final = "blue"
 NAMESPACE: Final = "placement"
-# Kinds that the API server does not know by itself.
-FOREIGN_GROUPS: Final = ("cert-manager.io/", "monitoring.coreos.com/")
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
 _SUFFIX: Final = "-values.yaml"
 _MONITORING: Final = "# Source: berthmaster/templates/monitoring/"
 
@@ -59,6 +58,7 @@ class Helm:
             "PATH": os.environ["PATH"],
             "KUBECONFIG": str(kubeconfig or home / "none"),
         }
+        self._rendered: dict[tuple[str, ...], str] = {}
 
     def run(self, *arguments: str) -> str:
         """Run it; give what it writes to stdout.
@@ -87,10 +87,13 @@ class Helm:
         release: str = RELEASE,
         namespace: str = NAMESPACE,
     ) -> str:
-        """Render the chart."""
+        """Render the chart; what was rendered before costs nothing."""
         files = [f"--values={path}" for path in values]
         where = [f"--namespace={namespace}", f"--kube-version={KUBERNETES_VERSION}"]
-        return self.run("template", release, str(CHART), *where, *files, *arguments)
+        command = ("template", release, str(CHART), *where, *files, *arguments)
+        if command not in self._rendered:
+            self._rendered[command] = self.run(*command)
+        return self._rendered[command]
 
     def documents(
         self,
@@ -106,12 +109,7 @@ class Helm:
 
 def parse(text: str) -> list[Document]:
     """Give the objects of what helm has rendered."""
-    return [document for document in yaml.safe_load_all(text) if document]
-
-
-def is_native(document: Document) -> bool:
-    """Whether the API server knows the kind by itself."""
-    return not document["apiVersion"].startswith(FOREIGN_GROUPS)
+    return [document for document in yaml.load_all(text, _LOADER) if document]
 
 
 def find(documents: Sequence[Document], kind: str, name: str | None = None) -> Document:

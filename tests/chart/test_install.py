@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,7 +60,18 @@ class Release:
         return f"{self.full_name}-scheduler"
 
 
-BLUE: Final = Release("blue", "one", (f"--set-json=rbac.readers.metrics={json.dumps(READER)}",))
+BLUE: Final = Release(
+    "blue",
+    "one",
+    (
+        f"--set-json=rbac.readers.metrics={json.dumps(READER)}",
+        "--set=monitoring.serviceMonitor.enabled=true",
+        # So that it is soon lost.
+        "--set=scheduler.config.leaderElection.leaseDuration=6s",
+        "--set=scheduler.config.leaderElection.renewDeadline=4s",
+        "--set=scheduler.config.leaderElection.retryPeriod=1s",
+    ),
+)
 GREEN: Final = Release("green", "one", ("--set=rbac.useSystemRoles=true",))
 # Of the first one's name, so that it has to serve another.
 OTHER_BLUE: Final = Release("blue", "two", ("--set=scheduler.schedulerName=third",))
@@ -129,6 +141,24 @@ def test_schedulers_lead_by_leases_of_their_own_and_bind_their_own_pods(
     delete(control_plane, "/api/v1/nodes/n0")
 
 
+def test_metrics_are_for_the_token_that_the_monitor_tells_prometheus_to_show(
+    installed: dict[Release, list[Document]], control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    monitor = find(installed[BLUE], "ServiceMonitor")
+    shown = monitor["spec"]["endpoints"][0]["authorization"]["credentials"]
+    secret = f"/api/v1/namespaces/one/secrets/{shown['name']}"
+    wait_for("the token is there", lambda: "data" in read(control_plane, secret))
+    token = base64.b64decode(read(control_plane, secret)["data"][shown["key"]]).decode()
+    other = token_of(control_plane, "two", "default")
+    with start_scheduler(control_plane, installed[BLUE], tmp_path / "blue") as process:
+        process.wait_line("Serving securely")
+        status, text = process.get("/metrics", token=token)
+        assert (status, "scheduler_pending_pods" in text) == (200, True)
+        assert process.get("/configz", token=token)[0] == 403
+        assert process.get("/metrics", token=other)[0] == 403
+        assert process.get("/metrics")[0] == 401
+
+
 def test_readers_of_metrics_may_read_them(
     installed: dict[Release, list[Document]], control_plane: ControlPlane
 ) -> None:
@@ -165,7 +195,7 @@ def test_upgrade_leaves_the_lease_to_its_holder(
 ) -> None:
     path = BLUE.lease_path
     lease = read(control_plane, path)
-    held = {**lease, "spec": {"holderIdentity": "somebody", "leaseDurationSeconds": 15}}
+    held = {**lease, "spec": {"holderIdentity": "somebody", "leaseDurationSeconds": 1}}
     assert request(control_plane, "PUT", path, held)[0] == 200
     where = [BLUE.name, str(CHART), f"--namespace={BLUE.namespace}"]
     cluster_helm.run("upgrade", *where, *BLUE.arguments, "--set=scheduler.replicas=3")
@@ -175,14 +205,22 @@ def test_upgrade_leaves_the_lease_to_its_holder(
 
 
 def test_uninstall_leaves_nothing(
-    installed: dict[Release, list[Document]], control_plane: ControlPlane, cluster_helm: Helm
+    installed: dict[Release, list[Document]],
+    control_plane: ControlPlane,
+    cluster_helm: Helm,
+    tmp_path: Path,
 ) -> None:
+    """Also while somebody leads, who would make his Lease anew."""
+
     def ours() -> set[Key]:
         return {key for key in all_objects(control_plane) if "berthmaster" in key[2]}
 
     assert ours()
-    for release in SERVED:
-        cluster_helm.run("uninstall", release.name, f"--namespace={release.namespace}")
+    with start_scheduler(control_plane, installed[BLUE], tmp_path / "blue") as process:
+        process.wait_line("Leading:")
+        for release in SERVED:
+            cluster_helm.run("uninstall", release.name, f"--namespace={release.namespace}")
+        assert process.wait_exit() == 1  # it cannot renew, and nobody has told it to end
     wait_for("all is gone", lambda: not ours())
 
 

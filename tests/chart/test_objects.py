@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from deploy.controlplane import ControlPlane
-from tests.chart.conftest import program
 from tests.chart.openapi import LOCATION, write_schemas
 from tests.chart.rendering import (
     NAMESPACE,
@@ -20,20 +19,26 @@ from tests.chart.rendering import (
     Document,
     Helm,
     find,
-    is_native,
     values_of,
 )
 from tests.integration.rest import create, request
 
 pytestmark = pytest.mark.integration
 
-# Monitoring's kinds are of another API server, so they are skipped; its ConfigMaps are not.
-ALL_MONITORING: Final = ("--set=monitoring.dashboards.enabled=true",)
-
-
-@pytest.fixture(scope="module")
-def kubectl() -> Path:
-    return program("kubectl")
+ALL_MONITORING: Final = (
+    "--api-versions=monitoring.coreos.com/v1",
+    *(
+        f"--set=monitoring.{setting}=true"
+        for setting in (
+            "annotations.enabled",
+            "dashboards.enabled",
+            "podMonitor.enabled",
+            "prometheusRule.enabled",
+            "serviceMonitor.enabled",
+            "serviceMonitor.resourceMetrics",
+        )
+    ),
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +47,8 @@ def namespaces(control_plane: ControlPlane) -> None:
     create(control_plane, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
 
-def native_objects(helm: Helm, variant: str) -> list[Document]:
-    documents = helm.documents(*ALL_MONITORING, values=[values_of(variant)])
-    return [document for document in documents if is_native(document)]
+def all_objects(helm: Helm, variant: str) -> list[Document]:
+    return helm.documents(*ALL_MONITORING, values=[values_of(variant)])
 
 
 def run_on(arguments: Sequence[str], documents: list[Document]) -> subprocess.CompletedProcess[str]:
@@ -58,7 +62,7 @@ def run_on(arguments: Sequence[str], documents: list[Document]) -> subprocess.Co
 def test_schemas_hold(
     helm: Helm, kubeconform: Path, control_plane: ControlPlane, variant: str, tmp_path: Path
 ) -> None:
-    documents = native_objects(helm, variant)
+    documents = all_objects(helm, variant)
     write_schemas(control_plane, documents, tmp_path)
     command = [str(kubeconform), "-strict", f"-schema-location={tmp_path}/{LOCATION}"]
     done = run_on([*command, "-summary", "-output=json"], documents)
@@ -83,7 +87,7 @@ def test_schemas_refuse_fields_that_are_unknown(
 def test_api_server_takes_every_object(
     helm: Helm, kubectl: Path, control_plane: ControlPlane, variant: str
 ) -> None:
-    documents = native_objects(helm, variant)
+    documents = all_objects(helm, variant)
     command = [
         str(kubectl),
         f"--kubeconfig={control_plane.kubeconfig_path}",

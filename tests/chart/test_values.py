@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import pytest
@@ -51,36 +51,56 @@ def test_schema_knows_every_value() -> None:
     assert {"", "scheduler.", "agent.kubelet.", "monitoring.token."} <= set(found)
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("path", list(paths(VALUES, SCHEMA)))
-def test_unknown_key_is_refused(helm: Helm, path: str) -> None:
-    with pytest.raises(HelmError, match="additional properties 'tpyo' not allowed"):
-        helm.template(f"--set={path}tpyo=1")
+PATHS: Final = list(paths(VALUES, SCHEMA))
+# What is set, and what helm says of it.
+NONSENSE: Final = {
+    "nameOverride=Berths": "at '/nameOverride': 'Berths' does not match pattern",
+    "scheduler.replicas=-1": "at '/scheduler/replicas': minimum: got -1, want 0",
+    "scheduler.port=70000": "at '/scheduler/port': maximum: got 70,000, want 65,535",
+    "scheduler.schedulerName=Berth_Master": "at '/scheduler/schedulerName': 'Berth_Master' does",
+    "scheduler.authorization=basic": "at '/scheduler/authorization': value must be one of",
+    "scheduler.config.profile=x": "at '/scheduler/config': additional properties 'profile' not",
+    "scheduler.config.leaderElection.leaseDuration=15": "leaderElection/leaseDuration': got number",
+    "scheduler.config.profiles[0].name=x": "config/profiles/0': additional properties 'name' not",
+    "scheduler.plugins.enabled[0]=quota.py": "at '/scheduler/plugins/enabled/0': 'quota.py' does",
+    "scheduler.extraArgs[0]=dry-run": "at '/scheduler/extraArgs/0': 'dry-run' does not match",
+    "scheduler.podAntiAffinity=maybe": "at '/scheduler/podAntiAffinity': value must be one of",
+    "scheduler.resources.limits.memory=lots": "/scheduler/resources/limits/memory': 'lots' does",
+    "image.digest=latest": "at '/image/digest': 'latest' does not match pattern",
+    "agent.maxUnavailable=101%": "at '/agent/maxUnavailable'",
+    "agent.staticPods.path=manifests": "at '/agent/staticPods/path': 'manifests' does not match",
+    "agent.tolerations[0].op=Exists": "at '/agent/tolerations/0': additional properties 'op' not",
+    "commonLabels.app\\.kubernetes\\.io/name=x": "invalid propertyName 'app.kubernetes.io/name'",
+}
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("setting", "place"),
-    [
-        ("scheduler.replicas=-1", "/scheduler/replicas"),
-        ("scheduler.port=70000", "/scheduler/port"),
-        ("scheduler.schedulerName=Berth_Master", "/scheduler/schedulerName"),
-        ("scheduler.authorization=basic", "/scheduler/authorization"),
-        ("scheduler.config.profile=x", "/scheduler/config"),
-        ("scheduler.config.leaderElection.leaseDuration=15", "leaseDuration"),
-        ("scheduler.config.profiles[0].name=x", "/scheduler/config/profiles/0"),
-        ("scheduler.plugins.enabled[0]=quota.py", "/scheduler/plugins/enabled/0"),
-        ("scheduler.extraArgs[0]=dry-run", "/scheduler/extraArgs/0"),
-        ("scheduler.podAntiAffinity=maybe", "/scheduler/podAntiAffinity"),
-        ("scheduler.resources.limits.memory=lots", "/scheduler/resources/limits/memory"),
-        ("image.digest=latest", "/image/digest"),
-        ("agent.maxUnavailable=101%", "/agent/maxUnavailable"),
-        ("agent.staticPods.path=manifests", "/agent/staticPods/path"),
-        ("agent.tolerations[0].op=Exists", "/agent/tolerations/0"),
-        ("commonLabels.app\\.kubernetes\\.io/name=x", "invalid propertyName"),
-    ],
-)
-def test_nonsense_is_refused_with_its_place(helm: Helm, setting: str, place: str) -> None:
+def refusal(helm: Helm, settings: Iterable[str]) -> str:
+    """Give all that helm has to say of these settings: it names each one."""
     with pytest.raises(HelmError) as refused:
-        helm.template(f"--set={setting}")
-    assert place in str(refused.value)
+        helm.template(*(f"--set={setting}" for setting in settings))
+    return str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def refused_keys(helm: Helm) -> str:
+    """Give what becomes of an unknown key in every object at once."""
+    return refusal(helm, (f"{path}tpyo=1" for path in PATHS))
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("path", PATHS)
+def test_unknown_key_is_refused(refused_keys: str, path: str) -> None:
+    place = "/".join(["", *path.split(".")]).rstrip("/")
+    assert f"at '{place}': additional properties 'tpyo' not allowed" in refused_keys
+
+
+@pytest.fixture(scope="module")
+def refused_values(helm: Helm) -> str:
+    """Give what becomes of all the nonsense at once."""
+    return refusal(helm, NONSENSE)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("message", NONSENSE.values(), ids=list(NONSENSE))
+def test_nonsense_is_refused_with_its_place(refused_values: str, message: str) -> None:
+    assert message in refused_values
