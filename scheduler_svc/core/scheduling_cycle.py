@@ -223,7 +223,8 @@ class SchedulingCycle:
         self, queued: QueuedPodInfo, diagnosis: Diagnosis, result: PostFilterResult, now: Now
     ) -> list[Effect]:
         """Have done what PostFilter wants, and put the Pod back."""
-        rejectors = Rejectors(diagnosis.unschedulable_plugins, diagnosis.pending_plugins)
+        unschedulable = diagnosis.unschedulable_plugins | result.rejectors
+        rejectors = Rejectors(unschedulable, diagnosis.pending_plugins)
         effects = list(result.effects)
         stays_in_flight = False
         if result.preemption is not None:

@@ -1,7 +1,7 @@
 """From the configured profiles to the core's: plugins are made with their arguments.
 
 A point of the configuration is upstream's. Where a plugin of ours prepares at PreFilter or
-PreScore what upstream's computes Node by Node, it gets that point in addition.
+PreScore what upstream's computes Node by Node, or can, it gets that point in addition.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,6 +52,11 @@ _WITH_QUIRKS: Final = (
 _PREPARING: Final[tuple[tuple[ExtensionPoint, ExtensionPoint, type[Plugin]], ...]] = (
     (ExtensionPoint.PRE_FILTER, ExtensionPoint.FILTER, PreFilterPlugin),
     (ExtensionPoint.PRE_SCORE, ExtensionPoint.SCORE, PreScorePlugin),
+)
+
+# Upstream's Score prepares for itself where PreScore has not been asked.
+_SCORE_ALONE: Final = frozenset(
+    {"NodeAffinity", "NodeResourcesBalancedAllocation", "NodeResourcesFit"}
 )
 
 
@@ -122,10 +127,17 @@ def _place(profile: Profile, plugins: Mapping[str, Plugin]) -> dict[str, Sequenc
             plugin
             for plugin in points[judging]
             if isinstance(plugin, contract)
-            and preparing not in IN_TREE_POINTS.get(plugin.name, frozenset())
+            and _is_prepared_unasked(plugin, preparing)
             and plugin not in points[preparing]
         ]
     return {point.value: placed for point, placed in points.items()}
+
+
+def _is_prepared_unasked(plugin: Plugin, preparing: ExtensionPoint) -> bool:
+    """Whether a plugin prepares at a point that the configuration does not enable it at."""
+    if preparing is ExtensionPoint.PRE_SCORE and plugin.name in _SCORE_ALONE:
+        return True
+    return preparing not in IN_TREE_POINTS.get(plugin.name, frozenset())
 
 
 def _unprepared(scheduler_name: str, points: Mapping[str, Sequence[Plugin]]) -> list[str]:

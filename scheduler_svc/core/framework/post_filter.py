@@ -77,7 +77,8 @@ class PostFilterResult(msgspec.Struct, frozen=True):
     `status`: success when room is being made; Unschedulable lets the next plugin try; Wait asks
     the attempt's extenders about the `candidates` first; anything else ends it. `nomination` is
     the Node that the Pod may hope for, "" if it has none to hope for any more, None to leave
-    the Pod's nomination as it is.
+    the Pod's nomination as it is. `rejectors` are the plugins that would turn the Pod away from
+    Nodes even with room made: what they wait for may help, too.
     """
 
     status: Status
@@ -85,6 +86,7 @@ class PostFilterResult(msgspec.Struct, frozen=True):
     preemption: Preemption | None = None
     effects: tuple[Effect, ...] = ()
     candidates: tuple[Preemption, ...] = ()
+    rejectors: frozenset[str] = frozenset()
 
 
 class PostFilterPlugin(Plugin, ABC):
@@ -101,12 +103,14 @@ class _Collected(msgspec.Struct):
     reasons: list[str] = []
     nomination: str | None = None
     rejector: str = ""
+    rejectors: frozenset[str] = frozenset()
     effects: tuple[Effect, ...] = ()
 
     def take(self, plugin: str, result: PostFilterResult) -> PostFilterResult | None:
         """Take in what a plugin says; give the result if that ends it."""
         status = result.status
         self.effects += result.effects
+        self.rejectors |= result.rejectors
         attributed = Status(status.code, status.reasons, plugin)
         match status.code:
             case Code.UNSCHEDULABLE:
@@ -118,12 +122,20 @@ class _Collected(msgspec.Struct):
             case Code.WAIT:
                 waiting = Status(Code.WAIT, tuple(self.reasons), plugin)
                 return PostFilterResult(
-                    waiting, self.nomination, effects=self.effects, candidates=result.candidates
+                    waiting,
+                    self.nomination,
+                    effects=self.effects,
+                    candidates=result.candidates,
+                    rejectors=self.rejectors,
                 )
             case Code.SUCCESS:
                 return PostFilterResult(status, result.nomination, result.preemption, self.effects)
             case Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-                return PostFilterResult(attributed, result.nomination, effects=self.effects)
+                return PostFilterResult(
+                    *(attributed, result.nomination),
+                    effects=self.effects,
+                    rejectors=self.rejectors,
+                )
             case _:
                 return PostFilterResult(attributed, effects=self.effects)
 
@@ -136,7 +148,9 @@ class _Collected(msgspec.Struct):
             if ended is not None:
                 return ended
         status = Status(Code.UNSCHEDULABLE, tuple(self.reasons), self.rejector)
-        return PostFilterResult(status, self.nomination, effects=self.effects)
+        return PostFilterResult(
+            status, self.nomination, effects=self.effects, rejectors=self.rejectors
+        )
 
 
 def run_post_filters(
@@ -162,7 +176,7 @@ def resume_post_filters(
     `begun` is the result that said so; its effects are not repeated.
     """
     waiting = begun.status.plugin
-    collected = _Collected(list(begun.status.reasons), begun.nomination)
+    collected = _Collected(list(begun.status.reasons), begun.nomination, rejectors=begun.rejectors)
     ended = collected.take(waiting, result)
     if ended is not None:
         return ended

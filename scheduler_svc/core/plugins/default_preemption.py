@@ -5,11 +5,13 @@ pkg/scheduler/framework/preemption/preemption.go, v1.36.3. Differences: the nomi
 counts is the one in memory, which may be ahead of the Pod's status; and a Pod whose victims are
 being evicted stays in flight in the queue, so nothing that happens meanwhile is missed, where
 upstream has PreEnqueue refuse it ("waiting for the preemption for this pod to be finished").
+Who finds nobody to evict is also called by what would have stood in the way of a preemption.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from scheduler_svc.core.changes import RowArray
@@ -74,7 +76,7 @@ class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
         if result.status.code is Code.WAIT:
             return result
         report = report_preemption(attempt.pod, result.preemption)
-        return PostFilterResult(result.status, result.nomination, result.preemption, (report,))
+        return msgspec.structs.replace(result, effects=(report,))
 
     def _preempt(self, attempt: FailedAttempt) -> PostFilterResult:
         reason = _ineligibility(attempt)
@@ -94,7 +96,10 @@ class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
         if not found.candidates:
             diagnosis = Diagnosis(columns.node_count, tuple(found.groups), _NOT_HELPFUL)
             text = f"preemption: {diagnosis.fit_error()}"
-            return PostFilterResult(Status(Code.UNSCHEDULABLE, (text,)), nomination="")
+            rejectors = frozenset(g.status.plugin for g in found.groups if g.status.plugin)
+            return PostFilterResult(
+                Status(Code.UNSCHEDULABLE, (text,)), nomination="", rejectors=rejectors
+            )
         if attempt.extenders:
             candidates = tuple(
                 Preemption(columns.names[c.row], c.victims, c.violation_count)

@@ -14,6 +14,7 @@ from scheduler_svc.core.framework.verdict import ExplainedAttempt, Verdict, expl
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Code, Status
+from scheduler_svc.shell.explain.admission import DEFAULT_SCHEDULER_NAME
 from scheduler_svc.shell.explain.answer import (
     Answer,
     NodeAnswer,
@@ -42,8 +43,11 @@ class Profiles:
         self._for_all = profiles[0] if judges_all else None
 
     def of(self, pod: PodInfo) -> Profile | None:
-        """Give the Pod's profile; None if there is none of that name."""
-        return self._for_all or self._by_name.get(pod.scheduler_name)
+        """Give the Pod's profile; None if there is none of that name.
+
+        A Pod that names none is the default scheduler's, as the API server would fill in.
+        """
+        return self._for_all or self._by_name.get(pod.scheduler_name or DEFAULT_SCHEDULER_NAME)
 
     def attach(self, cluster: Cluster) -> None:
         """Tell the plugins that hold Pods back which cluster they speak of."""
@@ -96,7 +100,8 @@ def ask(
     """Ask the plugins, and change nothing; what they said is yet to be put into words."""
     profile = profiles.of(pod)
     if profile is None:
-        return Answer(pod=pod.key, error=f"no profile for scheduler name {pod.scheduler_name}")
+        name = pod.scheduler_name or DEFAULT_SCHEDULER_NAME
+        return Answer(pod=pod.key, error=f"no profile for scheduler name {name}")
     cache = state.cache
     attempt = explain_attempt(profile, pod, cache, state.nominator, now, with_post_filter=preempt)
     if attempt.failure is None:

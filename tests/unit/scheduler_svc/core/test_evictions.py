@@ -27,12 +27,15 @@ from scheduler_svc.core.events import (
 from scheduler_svc.core.framework.interface import Plugin, PreBindWork
 from scheduler_svc.core.objects import PodCondition
 from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
+from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
+from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.status import Code, Status
 from tests.builders import at, make_node_info, make_pod_info
 from tests.scripted_plugins import Permitting, PreBinding, named
+from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.terms import demands, term
 from tests.unit.scheduler_svc.core.staging import add, bound_to, decide, stage, step, the
 
 PREEMPTED = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler")
@@ -346,3 +349,25 @@ def test_of_two_that_wait_for_one_victim_each_has_its_own_outcome() -> None:
     scheduler.handle(PodDeleted("uid-a"), at(4))
     scheduler.handle(EvictionFinished(2), at(5))
     assert bound_to(step(scheduler, 10)) == "n1"
+
+
+def test_what_would_have_stood_in_the_way_of_a_preemption_calls_the_pod() -> None:
+    fit, affinity = NodeResourcesFit(), InterPodAffinity()
+    scheduler = preempting(preFilter=[fit, affinity], filter=[fit, affinity])
+    node = make_node_info("n1", labels={"zone": "a"})
+    scheduler.handle(NodeUpserted(node), at(0))
+    run(scheduler, "less-important", cpu=3)
+    equal = make_pod_info("equal", node="n1", priority=10, labels={"app": "web"})
+    scheduler.handle(PodUpserted(equal), at(0))
+    new = make_pod_info("new", priority=10, requests={"cpu": 2}, away=demands(term("web", "zone")))
+    # Room alone is missing, as long as nobody is evicted.
+    text = the(PatchPodCondition, decide(scheduler, new, 1)).message
+    assert text == (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
+        "1 node(s) didn't match pod anti-affinity rules."
+    )
+    other = make_pod_info("equal", node="n1", priority=10, labels={"app": "db"}, version="2")
+    scheduler.handle(PodUpserted(other), at(60))
+    assert place(scheduler) is Place.ACTIVE
+    [victim] = the(EvictPods, step(scheduler, 60)).victims
+    assert victim.pod == reference("less-important")

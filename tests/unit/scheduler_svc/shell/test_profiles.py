@@ -211,6 +211,29 @@ def test_plugin_that_may_judge_but_not_prepare_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["NodeAffinity", "NodeResourcesBalancedAllocation", "NodeResourcesFit"]
+)
+@pytest.mark.parametrize("point", ["multiPoint", "preScore"])
+def test_plugin_that_upstream_can_score_with_alone_is_prepared_all_the_same(
+    name: str, point: str
+) -> None:
+    """As in upstream's Score, which falls back where there is no state of PreScore."""
+    profile = only_profile(
+        configured(
+            "profiles:\n"
+            "- schedulerName: x\n"
+            "  plugins:\n"
+            f"    {point}: {{disabled: [{{name: {name}}}]}}\n"
+            f"    score: {{disabled: [{{name: {name}}}], enabled: [{{name: {name}, weight: 9}}]}}\n"
+        )
+    )
+    assert name in names(profile.pre_score)
+    assert profile.weights[name] == 9
+    if point == "multiPoint":
+        assert name not in names(profile.filter)
+
+
+@pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ("{}", {"drawn": 55, "selected": NEAR}),

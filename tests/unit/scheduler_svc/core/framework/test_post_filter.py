@@ -90,6 +90,13 @@ def test_only_a_success_preempts(status: Status, happens: bool) -> None:
     assert (result.preemption is preemption) == happens
 
 
+@pytest.mark.parametrize("ending", [NEITHER, NEVER], ids=lambda status: status.code.name)
+def test_what_would_still_stand_in_the_way_adds_up(ending: Status) -> None:
+    first = PostFilterResult(NO, rejectors=frozenset({"A"}))
+    second = PostFilterResult(ending, rejectors=frozenset({"A", "B"}))
+    assert run(first, second).rejectors == {"A", "B"}
+
+
 def run_waiting(*after: PostFilterResult | Status, result: PostFilterResult) -> PostFilterResult:
     """Let the second of several plugins wait for extenders, and go on with what comes of it."""
     cache, pod = make_cache(), make_pod_info()
@@ -101,7 +108,7 @@ def run_waiting(*after: PostFilterResult | Status, result: PostFilterResult) -> 
         nominator=Nominator(cache.columns),
         now=at(0),
     )
-    first = PostFilterResult(NO, "n1", effects=(effect("first"),))
+    first = PostFilterResult(NO, "n1", effects=(effect("first"),), rejectors=frozenset("A"))
     waits = PostFilterResult(Status(Code.WAIT), candidates=(Preemption("n2", (pod,)),))
     plugins = [named(f"P{i}", PostFiltering)(said) for i, said in enumerate((first, waits, *after))]
     begun = run_post_filters(plugins, attempt)
@@ -110,6 +117,7 @@ def run_waiting(*after: PostFilterResult | Status, result: PostFilterResult) -> 
         "n1",
         effects=(effect("first"),),
         candidates=(Preemption("n2", (pod,)),),
+        rejectors=frozenset("A"),
     )
     return resume_post_filters(plugins, attempt, begun, result)
 
@@ -124,3 +132,4 @@ def test_where_extenders_allow_nothing_the_others_are_asked() -> None:
     assert result.status.reasons == ("no", "none", "neither")
     assert result.nomination == "n1"
     assert result.effects == ()
+    assert result.rejectors == {"A"}

@@ -90,6 +90,7 @@ def test_without_candidates_the_nomination_is_cleared() -> None:
         "1 Preemption is not helpful for scheduling."
     )
     assert result.nomination == CLEARED
+    assert result.rejectors == {"NodeResourcesFit"}
 
 
 def test_without_nodes_it_is_an_error() -> None:
