@@ -38,7 +38,7 @@ from berthmaster.cli.diagnosis.scheduler_checks import leads
 from berthmaster.cli.timeline_source import AGENT_LABELS
 from kubeio.client import KubeClient, decode_body
 from kubeio.credentials import Credentials
-from kubeio.errors import ForbiddenError, KubeError
+from kubeio.errors import ForbiddenError, KubeError, UnauthorizedError
 from kubeio.resources import ResourcePath
 from scheduler_svc.shell.decode import UNFINISHED_PODS
 from scheduler_svc.shell.explain.question import DEFAULT_PORT, Question, Source
@@ -83,7 +83,7 @@ async def gather(request: Request, *, version: str) -> Facts:
     KubeConfigError
         There is no way to the API server.
     KubeError
-        The API server does not answer, or knows us not.
+        The API server does not answer, or knows us not; says which server, and what to look at.
     """
     user_agent = f"berthmaster/{version} diagnose"
     credentials = await Credentials.load(request.kubeconfig, context=request.context)
@@ -143,8 +143,22 @@ class _Gathering:
 
     async def _begin(self) -> tuple[float, str]:
         """Give the API server's clock and version. Whoever knows us not says so here."""
-        response = await self._client.call("GET", _VERSION, timeout_seconds=_FIRST_ANSWER_SECONDS)
-        version = decode_body(response, wire.Version, request=f"GET {_VERSION}")
+        server = self._credentials.server_url
+        try:
+            response = await self._client.call(
+                "GET", _VERSION, timeout_seconds=_FIRST_ANSWER_SECONDS
+            )
+            version = decode_body(response, wire.Version, request=f"GET {_VERSION}")
+        except UnauthorizedError as error:
+            raise KubeError(
+                f"the API server {server} does not know you: {error}. "
+                "Is your token or certificate still valid? kubectl auth whoami"
+            ) from error
+        except KubeError as error:
+            raise KubeError(
+                f"the API server {server} cannot be asked: {error}. "
+                "Is it the right one? kubectl config get-contexts, --context"
+            ) from error
         return parsedate_to_datetime(response.headers["date"]).timestamp(), version.git_version
 
     def _namespaced(self, resource: ResourcePath) -> ResourcePath:
