@@ -174,6 +174,22 @@ def test_with_a_configuration_the_schedulers_name_counts(snapshot: str, tmp_path
     assert answers(explain(*arguments))["default/packed"]["best"], "the default judges every Pod"
 
 
+@pytest.mark.parametrize("spec", [{}, {"schedulerName": ""}])
+def test_a_pod_that_names_no_scheduler_is_the_default_schedulers(
+    spec: dict[str, Any], snapshot: str, tmp_path: Path
+) -> None:
+    config, more = tmp_path / "config.yaml", tmp_path / "more.yaml"
+    config.write_text(CONFIG.replace("packer", "default-scheduler"))
+    more.write_text(yaml.safe_dump(pod("new", "1", **spec)))
+    arguments = ("--snapshot", snapshot, "--snapshot", str(more), "-o", "json")
+    assert answers(explain(*arguments, "--config", str(config)))["default/new"]["best"]
+    config.write_text(CONFIG)
+    assert answers(explain(*arguments, "--config", str(config)))["default/new"] == {
+        "pod": "default/new",
+        "error": "no profile for scheduler name default-scheduler",
+    }
+
+
 def test_what_is_skipped_is_told_beside_the_answer(snapshot: str, tmp_path: Path) -> None:
     other = tmp_path / "other.yaml"
     other.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\nreplicas: 3\n")
