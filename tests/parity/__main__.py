@@ -12,13 +12,15 @@ import click
 from rich.console import Console
 
 from tests.parity.comparison import LEFT_OUT
-from tests.parity.fresh import CONFIGURATIONS, Peers, kind_of, sequence
+from tests.parity.fresh import CONFIGURATIONS, Peers, RandomConfiguration, kind_of, sequence
 from tests.parity.generator.families import FAMILIES, snapshot
-from tests.parity.oracle_program import OracleError, build
+from tests.parity.oracle_program import OracleError, OraclePanicError, build
+from tests.parity.recorded import CONFIGS
 
 FOUND: Final = Path(".state") / "parity"
 SEQUENCES: Final = ("mixed", "spread", "interpod", "contention", "everything", "resources")
 _SHOWN_KINDS: Final = 10
+_SNAPSHOTS_OF_A_CONFIGURATION: Final = 3
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -26,6 +28,12 @@ _SHOWN_KINDS: Final = 10
 @click.option("--family", "families", multiple=True, type=click.Choice(FAMILIES), default=FAMILIES)
 @click.option(
     "--config", "configs", multiple=True, type=click.Choice(CONFIGURATIONS), default=CONFIGURATIONS
+)
+@click.option(
+    "--random-configs",
+    "random_configs",
+    default=40,
+    help="Random ones, for 3 snapshots each.",
 )
 @click.option("--seed", default=None, type=int, help="The first seed; else by the clock.")
 @click.option(
@@ -40,6 +48,7 @@ def main(
     count: int,
     families: tuple[str, ...],
     configs: tuple[str, ...],
+    random_configs: int,
     seed: int | None,
     sequences: int,
     oracle: Path | None,
@@ -50,7 +59,7 @@ def main(
     \b
     Examples:
       python -m tests.parity -n 100
-      python -m tests.parity --family spread --config "" --seed 17 -n 1   # one again
+      python -m tests.parity --family spread --config "" --seed 17 -n 1 --random-configs 0
     """
     console = Console(highlight=False, soft_wrap=True)
     try:
@@ -59,6 +68,7 @@ def main(
         for config in configs:
             for family in families:
                 run.compare_family(config, family, count)
+        run.compare_random_configurations(random_configs)
         for number, family in enumerate(SEQUENCES[:sequences]):
             run.compare_sequence(family, number)
     except OracleError as error:
@@ -81,22 +91,38 @@ class Run:
 
     def compare_family(self, config: str, family: str, count: int) -> None:
         """Compare some snapshots of a family under a configuration."""
-        peers, compared = Peers(self._program, config), Counter[str]()
+        peers = Peers(self._program, CONFIGS / f"{config}.yaml" if config else None)
+        title, compared = f"{config or 'default'}.{family}", Counter[str]()
         for seed in range(self._seed, self._seed + count):
-            items = snapshot(family, seed)
-            try:
-                found, differences = peers.compare(items)
-            except OracleError as error:
-                # It panics where BalancedAllocation scores a resource that a device class stands
-                # for: there is nothing to compare with.
-                self._unanswered.append(f"{config or 'default'}.{family}-{seed}: {error}")
-                continue
-            compared += found
-            for pod, difference in differences.items():
-                name = f"{config or 'default'}.{family}-{seed}-{pod.partition('/')[2]}"
-                self._tell(peers, name, pod, items, difference)
+            compared += self._compare(peers, f"{title}-{seed}", snapshot(family, seed))
+        self._add(title, compared)
+
+    def compare_random_configurations(self, count: int) -> None:
+        """Compare some snapshots of random families under each of some random configurations."""
+        compared = Counter[str]()
+        for seed in range(self._seed, self._seed + count):
+            made = RandomConfiguration(seed, FOUND)
+            peers, before = Peers(self._program, made.path), self._disagreements
+            for family, items in made.snapshots(_SNAPSHOTS_OF_A_CONFIGURATION):
+                compared += self._compare(peers, f"{made.name}.{family}", items)
+            if self._disagreements == before:
+                made.path.unlink()
+        self._add("random configurations", compared)
+
+    def _compare(self, peers: Peers, name: str, items: list[dict[str, object]]) -> Counter[str]:
+        try:
+            compared, differences = peers.compare(items)
+        except OraclePanicError as error:
+            # It panics where BalancedAllocation scores a resource that a device class stands
+            # for: there is nothing to compare with.
+            self._unanswered.append(f"{name}: {error}")
+            return Counter()
+        for pod, difference in differences.items():
+            self._tell(peers, f"{name}-{pod.partition('/')[2]}", pod, items, difference)
+        return compared
+
+    def _add(self, title: str, compared: Counter[str]) -> None:
         self._compared += compared
-        title = f"{config or 'default'}.{family}"
         self._console.print(f"{title:32} {_summary(compared)}")
 
     def compare_sequence(self, family: str, number: int) -> None:
@@ -107,8 +133,7 @@ class Run:
             for pod, difference in differences.items():
                 name = f"sequence-{self._seed + number}-{pod.partition('/')[2]}"
                 self._tell(peers, name, pod, items, difference)
-        self._compared += compared
-        self._console.print(f"{'sequence':32} {_summary(compared)}")
+        self._add("sequence", compared)
 
     def _tell(
         self, peers: Peers, name: str, pod: str, items: list[dict[str, object]], difference: str

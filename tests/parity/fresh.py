@@ -1,6 +1,7 @@
 """Fresh snapshots: made, asked about, compared, and shrunk where the answers differ."""
 
 import json
+import random
 import re
 import shlex
 from collections import Counter
@@ -9,11 +10,15 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from scheduler_svc.shell.config import Configuration
+from scheduler_svc.shell.config.arguments import DefaultPreemptionArgs
 from tests.parity.comparison import Comparison
-from tests.parity.generator.families import snapshot
-from tests.parity.generator.nodes import ROOMY
+from tests.parity.generator.configurations import configuration
+from tests.parity.generator.families import FAMILIES, snapshot
+from tests.parity.generator.manifests import is_pending
+from tests.parity.generator.nodes import MOST_NODES, ROOMY
 from tests.parity.oracle_program import Oracle, OracleError
-from tests.parity.recorded import CONFIGS, Explainer, configuration_of
+from tests.parity.recorded import CONFIGS, Explainer, read_configuration
 from tests.parity.shrinking import shrink
 
 Items = list[dict[str, Any]]
@@ -22,6 +27,9 @@ Answer = dict[str, Any]
 CONFIGURATIONS: Final = ("", *sorted(path.stem for path in CONFIGS.glob("*.yaml")))
 SEQUENCE_PODS: Final = 200
 _MORE_TRIES: Final = 8
+_TRIES_TO_SHRINK: Final = 1
+_WHOLE_PERCENT: Final = 100
+_OTHER_SCHEDULER: Final = 0.25
 
 
 class Disagreement(NamedTuple):
@@ -43,21 +51,25 @@ class Disagreement(NamedTuple):
 
 
 class Peers:
-    """kube-scheduler's framework and ours, under one configuration."""
+    """kube-scheduler's framework and ours, under one configuration; None: the default."""
 
-    def __init__(self, program: Path, config: str = "") -> None:
-        self.config = CONFIGS / f"{config}.yaml" if config else None
-        self.oracle = Oracle(program, self.config)
-        self.explainer = Explainer(configuration_of(f"{config}.any" if config else "any"))
+    def __init__(self, program: Path, config: Path | None = None) -> None:
+        self.config = config
+        self.oracle = Oracle(program, config)
+        read = read_configuration(config)
+        self.explainer = Explainer(read)
+        self._limits_search = _limits_search(read)
 
-    def compare(self, items: Items) -> tuple[Counter[str], dict[str, str]]:
+    def compare(
+        self, items: Items, tries: int = _MORE_TRIES
+    ) -> tuple[Counter[str], dict[str, str]]:
         """Give what was compared, and by Pod how the answers differ.
 
         kube-scheduler goes through some things in the order of a map (PersistentVolumes that
         match equally well), so it is asked again before it is said to differ.
         """
         compared, differences = self.compare_with(items, self.oracle.answers(items))
-        for _ in range(_MORE_TRIES if differences else 0):
+        for _ in range(tries if differences else 0):
             again = self.compare_with(items, self.oracle.answers(items))[1]
             differences = {pod: text for pod, text in differences.items() if pod in again}
             if not differences:
@@ -68,7 +80,9 @@ class Peers:
         self, items: Items, answers: list[Answer]
     ) -> tuple[Counter[str], dict[str, str]]:
         """Compare answers that were given before."""
-        comparison = Comparison(items, self.explainer.missing)
+        comparison = Comparison(
+            items, self.explainer.missing, takes_any_candidate=self._limits_search
+        )
         compared, differences = Counter[str](), {}
         ours = self._ours(items)
         for theirs in answers:
@@ -88,7 +102,7 @@ class Peers:
 
         def shows(items: Items) -> bool:
             try:
-                found = self.compare(items)[1].get(pod)
+                found = self.compare(items, _TRIES_TO_SHRINK)[1].get(pod)
                 return found is not None and kind_of(found) == kind
             except (OracleError, ValueError, KeyError, TypeError):
                 return False  # no snapshot any more
@@ -139,6 +153,44 @@ def sequence(
             bound["spec"]["nodeName"] = answer["best"][0]
             bound["status"] = {"phase": "Running", "startTime": "2026-01-02T00:00:00Z"}
             placed.append(bound)
+
+
+class RandomConfiguration:
+    """A random configuration, and snapshots of random families for it.
+
+    `name` is that of its file in `folder`.
+    """
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self._random = random.Random(f"configuration:{seed}")
+        self._seed = seed
+        self.name = f"random-{seed}"
+        self.path = folder / f"{self.name}.config.json"
+        self._configuration = configuration(self._random)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps(self._configuration, indent=1))
+
+    def snapshots(self, count: int) -> Iterator[tuple[str, Items]]:
+        """Give families and snapshots, whose pending Pods name schedulers at random."""
+        names = [profile["schedulerName"] for profile in self._configuration["profiles"]]
+        for number in range(count):
+            family = self._random.choice(FAMILIES)
+            items = snapshot(family, self._seed * count + number)
+            for pod in (item for item in items if item["kind"] == "Pod" and is_pending(item)):
+                if self._random.random() < _OTHER_SCHEDULER:
+                    pod["spec"]["schedulerName"] = self._random.choice([*names, "", "nobody"])
+            yield family, items
+
+
+def _limits_search(configuration: Configuration) -> bool:
+    """Whether a search for victims may end before it has seen all Nodes of a snapshot."""
+    arguments = [profile.args.get("DefaultPreemption") for profile in configuration.profiles]
+    return any(
+        isinstance(each, DefaultPreemptionArgs)
+        and each.min_candidate_nodes_percentage < _WHOLE_PERCENT
+        and each.min_candidate_nodes_absolute < MOST_NODES
+        for each in arguments
+    )
 
 
 def kind_of(difference: str) -> str:

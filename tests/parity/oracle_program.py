@@ -18,6 +18,7 @@ from deploy.programs.reporting import Reporter
 from deploy.programs.sources import default_cache_root
 
 SOURCES: Final = Path(__file__).parent / "oracle"
+_SHOWN_ERROR: Final = 2000
 _ANSWER_TIMEOUT_SECONDS: Final = 60.0
 
 Items = Sequence[dict[str, Any]]
@@ -64,6 +65,10 @@ def build(console: Console, *, with_coverage: bool = False) -> Path:
     return program
 
 
+class OraclePanicError(OracleError):
+    """kube-scheduler panics: there is no answer."""
+
+
 class Oracle:
     """Answers as kube-scheduler would, under one configuration; None: its own default."""
 
@@ -92,5 +97,8 @@ class Oracle:
             except subprocess.TimeoutExpired as error:
                 raise OracleError(f"no answer in {error.timeout:g} s") from error
         if done.returncode != 0:
-            raise OracleError(done.stderr[:2000])
+            panic = done.stderr.find("panic:")
+            if panic >= 0:
+                raise OraclePanicError(done.stderr[panic:][:_SHOWN_ERROR])
+            raise OracleError(done.stderr[-_SHOWN_ERROR:])
         return [json.loads(line) for line in done.stdout.splitlines()]

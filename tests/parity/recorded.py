@@ -50,9 +50,13 @@ def cases(family: str) -> Iterator[Case]:
 def configuration_of(family: str) -> Configuration:
     """Read the configuration of a family: CONFIG.FAMILY has a file, others the default."""
     name, dot, _ = family.rpartition(".")
-    if not dot:
+    return read_configuration(CONFIGS / f"{name}.yaml" if dot else None)
+
+
+def read_configuration(path: Path | None) -> Configuration:
+    """Read a configuration; None: the default."""
+    if path is None:
         return default_configuration()
-    path = CONFIGS / f"{name}.yaml"
     return load_configuration(path.read_bytes(), path=path.name, known_plugins={})
 
 

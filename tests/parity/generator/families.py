@@ -19,11 +19,13 @@ from tests.parity.generator.manifests import (
     is_pending,
     manifest,
 )
-from tests.parity.generator.nodes import ROOMY, add_images, node, taint, tolerations
+from tests.parity.generator.nodes import MOST_NODES, ROOMY, add_images, node, taint, tolerations
 from tests.parity.generator.odd_amounts import odd_amounts
+from tests.parity.generator.odd_devices import odd_devices
 from tests.parity.generator.odd_nodes import odd_affinity, odd_taints
 from tests.parity.generator.odd_pods import odd_images, odd_lives, odd_ports
 from tests.parity.generator.odd_rules import odd_namespaces, odd_rules
+from tests.parity.generator.odd_volumes import odd_volumes
 from tests.parity.generator.pods import (
     add_ports,
     nominate,
@@ -64,6 +66,8 @@ FAMILIES: Final = (
     "odd-images",
     "odd-lives",
     "odd-rules",
+    "odd-devices",
+    "odd-volumes",
     "odd-all",
 )
 PENDING_COUNT: Final = 6
@@ -72,6 +76,7 @@ _ROOMY: Final = frozenset(
     {
         *("spread", "interpod", "ports", "nodeaffinity", "taints", "images", "devices"),
         *("scored-devices", "odd-ports", "odd-images", "odd-rules", "odd-affinity", "odd-taints"),
+        *("odd-devices", "odd-volumes"),
     }
 )
 _RICH: Final = frozenset({"resources", "preemption", "mixed", "nominated", "everything"})
@@ -88,6 +93,8 @@ _ODD: Final[dict[str, _Change]] = {
     "odd-ports": odd_ports,
     "odd-taints": odd_taints,
     "odd-lives": odd_lives,
+    "odd-devices": odd_devices,
+    "odd-volumes": odd_volumes,
     "odd-rules": odd_rules,
     "odd-affinity": odd_affinity,
     "odd-amounts": odd_amounts,
@@ -97,7 +104,7 @@ _ODD: Final[dict[str, _Change]] = {
 def snapshot(family: str, seed: int, pending_count: int = PENDING_COUNT) -> list[Manifest]:
     """Give the objects of a cluster: Nodes, others, Pods."""
     r = random.Random(f"{family}:{seed}")
-    nodes = [node(r, number) for number in range(r.choice([4, 8, 12, 20]))]
+    nodes = [node(r, number) for number in range(r.choice([4, 8, 12, MOST_NODES]))]
     if family in _ROOMY:
         for roomy in nodes:
             roomy["status"]["allocatable"].update(ROOMY)

@@ -19,6 +19,7 @@ IMAGES: Final = {f"registry.example/img{i}:v1": (15 + 90 * i) * MIB for i in ran
 UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 TAINT_KEYS: Final = ("dedicated", "gpu", "flaky")
 EFFECTS: Final = ("NoSchedule", "NoExecute", "PreferNoSchedule")
+MOST_NODES: Final = 20
 ROOMY: Final = {"cpu": "16", "memory": "32Gi", "pods": "110"}
 
 
