@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from berthmaster.cli.explain import command as explain_command
 from deploy.controlplane import ControlPlane
 from tests.chart.cluster import (
     Key,
@@ -101,6 +103,23 @@ def keys(documents: list[Document]) -> set[tuple[str, str, str]]:
 def test_releases_share_no_object(installed: dict[Release, list[Document]]) -> None:
     found = [keys(documents) for documents in installed.values()]
     assert sum(map(len, found)) == len(set().union(*found))
+
+
+def test_notes_give_commands_that_fit_the_release(
+    installed: dict[Release, list[Document]], cluster_helm: Helm
+) -> None:
+    notes = cluster_helm.run("get", "notes", BLUE.name, f"--namespace={BLUE.namespace}")
+    lines = [line.strip() for line in notes.splitlines()]
+    programs = ("kubectl ", "berthmaster explain ")
+    [wait, patch, explain] = [line for line in lines if line.startswith(programs)]
+    deployment = find(installed[BLUE], "Deployment")["metadata"]["name"]
+    assert f"-n one rollout status deployment/{deployment} && helm -n one test blue" in wait
+    template = json.loads(shlex.split(patch)[-1])["spec"]["template"]
+    assert template["spec"]["schedulerName"] == SERVED[BLUE]
+    program, subcommand, *flags = shlex.split(explain)
+    assert (program, subcommand) == ("berthmaster", "explain")
+    with explain_command.make_context(subcommand, flags) as context:
+        assert context.params["lease"] == f"{BLUE.namespace}/{BLUE.full_name}"
 
 
 def test_two_releases_cannot_serve_one_name(

@@ -101,15 +101,15 @@ def test_no_pod_waits_while_replicas_are_replaced(
 
         def start(documents: list[Document], name: str) -> SchedulerProcess:
             process = start_scheduler(control_plane, documents, tmp_path / name)
-            processes.enter_context(process)
-            wait_for(f"{name} is ready", lambda: process.get("/readyz")[0] == 200)
-            return process
+            return processes.enter_context(process)
 
         replicas = [start(old, "first"), start(old, "second")]
+        wait_for("both are ready", lambda: all(map(is_ready, replicas)))
         wait_for("one leads", lambda: any(map(leads, replicas)))
         with pods_made_all_the_while(control_plane):
             for replica in sorted(replicas, key=leads, reverse=True):
-                start(new, f"instead-{replica.pid}")
+                instead = start(new, f"instead-of-{replica.pid}")
+                wait_for("it is ready", partial(is_ready, instead))
                 replica.send_signal(signal.SIGTERM)
                 assert replica.wait_exit() == 0
         wait_for("every Pod has a Node", partial(all_are_bound, control_plane))
@@ -117,6 +117,10 @@ def test_no_pod_waits_while_replicas_are_replaced(
     delete(control_plane, PODS)
     delete(control_plane, NODE)
     assert max(waits) <= LONGEST_WAIT_SECONDS
+
+
+def is_ready(process: SchedulerProcess) -> bool:
+    return process.get("/readyz")[0] == 200
 
 
 def leads(process: SchedulerProcess) -> bool:
