@@ -7,19 +7,18 @@ number after another signal).
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from deploy.controlplane import commands
 from deploy.controlplane.layout import DEFAULT_STATE_DIRECTORY
-from deploy.programs import interrupts
 from deploy.programs.binaries import SOURCE_KINDS
 from deploy.programs.catalogue import PROGRAMS
-from deploy.programs.errors import DeployError, UsageError
+from deploy.programs.command_line import end_with
 from deploy.programs.reporting import Reporter
 from deploy.programs.versions import DEFAULT_KUBERNETES_VERSION
 
@@ -52,19 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The result of `binaries` is for other programs: its progress goes to standard error.
     is_listing = options.command == "binaries"
     reporter = Reporter(Console(highlight=False, soft_wrap=True, stderr=is_listing))
-    interrupts.raise_on_termination()
-    try:
-        return _run(options, reporter)
-    except (DeployError, OSError) as error:
-        reporter.end_progress()
-        sys.stdout.flush()
-        sys.stderr.write(f"error: {error}\n")
-        return 2 if isinstance(error, UsageError) else 1
-    except KeyboardInterrupt as error:
-        reporter.end_progress()
-        number = getattr(error, "number", signal.SIGINT)
-        sys.stderr.write(f"{signal.Signals(number).name}: ended; nothing is left running\n")
-        return 128 + number
+    return end_with(partial(_run, options, reporter), reporter)
 
 
 def _run(options: argparse.Namespace, reporter: Reporter) -> int:

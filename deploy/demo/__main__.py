@@ -10,17 +10,16 @@ import argparse
 import asyncio
 import logging
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from deploy.controlplane import ControlPlane, DeployError, Reporter
+from deploy.controlplane import ControlPlane, Reporter
 from deploy.demo.demonstration import Demonstration
-from deploy.demo.errors import DemoError, SizeError
 from deploy.demo.hosting import down_command, run_control_plane
 from deploy.demo.manifests import NAMESPACE
 from deploy.demo.plan import (
@@ -32,7 +31,7 @@ from deploy.demo.plan import (
     make_plan,
 )
 from deploy.demo.replicas import PROJECT, Replica, run_replicas
-from deploy.programs import interrupts
+from deploy.programs.command_line import end_with
 from deploy.programs.private_files import write_private
 from kubeio.errors import KubeError
 
@@ -63,19 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     console = Console(highlight=False, soft_wrap=True)
     reporter = Reporter(console)
-    interrupts.raise_on_termination()
-    try:
-        return _run(options, console, reporter)
-    except (DemoError, DeployError, KubeError) as error:
-        reporter.end_progress()
-        sys.stdout.flush()
-        sys.stderr.write(f"error: {error}\n")
-        return 2 if isinstance(error, SizeError) else 1
-    except KeyboardInterrupt as error:
-        reporter.end_progress()
-        number = getattr(error, "number", signal.SIGINT)
-        sys.stderr.write(f"{signal.Signals(number).name}: ended; nothing is left running\n")
-        return 128 + number
+    return end_with(partial(_run, options, console, reporter), reporter, failures=(KubeError,))
 
 
 def _run(options: argparse.Namespace, console: Console, reporter: Reporter) -> int:

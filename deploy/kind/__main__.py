@@ -7,17 +7,16 @@ number after another signal).
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from deploy.kind import commands
 from deploy.kind.layout import DEFAULT_STATE_DIRECTORY
-from deploy.programs import interrupts
-from deploy.programs.errors import DeployError, UsageError
+from deploy.programs.command_line import end_with
 from deploy.programs.reporting import Reporter
 from deploy.programs.versions import DEFAULT_KUBERNETES_VERSION
 
@@ -50,21 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The result of these is for other programs: their progress goes to standard error.
     is_answer = options.command in ("image", "kubeconfig")
     reporter = Reporter(Console(highlight=False, soft_wrap=True, stderr=is_answer))
-    interrupts.raise_on_termination()
-    try:
-        return _run(options, reporter)
-    except (DeployError, OSError) as error:
-        reporter.end_progress()
-        sys.stdout.flush()
-        sys.stderr.write(f"error: {error}\n")
-        return 2 if isinstance(error, UsageError) else 1
-    except KeyboardInterrupt as error:
-        reporter.end_progress()
-        number = getattr(error, "number", signal.SIGINT)
-        sys.stderr.write(
-            f"{signal.Signals(number).name}: ended; `up` goes on, `down` removes what there is\n"
-        )
-        return 128 + number
+    return end_with(
+        partial(_run, options, reporter),
+        reporter,
+        when_interrupted="`up` goes on, `down` removes what there is",
+    )
 
 
 def _run(options: argparse.Namespace, reporter: Reporter) -> int:
