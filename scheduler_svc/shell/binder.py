@@ -12,7 +12,7 @@ Cost: about 60 µs of CPU a Binding, half of it TLS and HTTP.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Final, Self
@@ -46,7 +46,7 @@ from scheduler_svc.shell.binding_outcome import (
 from scheduler_svc.shell.binding_request import encode_binding, pod_path
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.concurrency import AdaptiveLimit
-from scheduler_svc.shell.workers import Workers
+from scheduler_svc.shell.work_queue import WorkQueue
 
 BIND_TIMEOUT_SECONDS: Final = 30.0
 LOOK_BUDGET_SECONDS: Final = 60.0
@@ -135,9 +135,9 @@ class Binder:
         self._limit = limit or AdaptiveLimit()
         self._timeout_seconds = bind_timeout_seconds
         self._is_dry_run = dry_run
-        self._queue: deque[BindPod] = deque()
-        self._workers = Workers(self, self._carry_out, limit=lambda: self._limit.value)
-        self._stopping = asyncio.Event()
+        self._work = WorkQueue(
+            self._carry_out, give_up=self._give_up, limit=lambda: self._limit.value
+        )
         self._turn = asyncio.Lock()
         self._succeeded_count = 0
         self._failed_counts: Counter[str] = Counter()
@@ -145,7 +145,7 @@ class Binder:
         self._looked_count = 0
 
     async def __aenter__(self) -> Self:
-        await self._workers.__aenter__()
+        await self._work.__aenter__()
         return self
 
     async def __aexit__(
@@ -154,39 +154,25 @@ class Binder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stopping.set()
-        try:
-            await self._workers.__aexit__(kind, error, trace)
-        finally:
-            self._give_up_queue()
+        await self._work.__aexit__(kind, error, trace)
 
     def submit(self, effect: BindPod) -> None:
         """Begin, or queue if as many as the limit allows are under way."""
         self._activity.begin()
         if self._is_dry_run:
             self._finish(BindSucceeded(effect.pod.uid))
-        elif self._stopping.is_set():
-            self._finish(BindFailed(effect.pod.uid, BindFailure.NOT_LEADER, _STOPPING))
         else:
-            self._queue.append(effect)
-            self._workers.wake()
+            self._work.submit(effect)
 
     async def drain(self, timeout_seconds: float) -> None:
         """Send nothing more; wait for what is under way; report the rest as `NOT_LEADER`."""
-        self._stopping.set()
-        self._give_up_queue()
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                await self._workers.wait_idle()
-        except TimeoutError:
-            self._workers.cancel()
-            await self._workers.wait_idle()
+        await self._work.drain(timeout_seconds)
 
     def statistics(self) -> BinderStatistics:
         """Count."""
         return BinderStatistics(
-            queued_count=len(self._queue),
-            in_flight_count=len(self._workers),
+            queued_count=self._work.queued_count,
+            in_flight_count=len(self._work) - self._work.queued_count,
             concurrency_limit=self._limit.value,
             succeeded_count=self._succeeded_count,
             failed_counts=dict(self._failed_counts),
@@ -194,18 +180,8 @@ class Binder:
             looked_count=self._looked_count,
         )
 
-    def has_work(self) -> bool:
-        """Tell whether a Pod waits for its turn (for `Workers`)."""
-        return bool(self._queue)
-
-    def take(self) -> BindPod:
-        """Give the Pod that has waited longest (for `Workers`)."""
-        return self._queue.popleft()
-
-    def _give_up_queue(self) -> None:
-        while self._queue:
-            uid = self._queue.popleft().pod.uid
-            self._finish(BindFailed(uid, BindFailure.NOT_LEADER, _STOPPING))
+    def _give_up(self, effect: BindPod) -> None:
+        self._finish(BindFailed(effect.pod.uid, BindFailure.NOT_LEADER, _STOPPING))
 
     def _finish(self, outcome: Outcome) -> None:
         self._activity.end()
@@ -260,7 +236,7 @@ class Binder:
 
     def _find_obstacle(self, effect: BindPod) -> BindFailed | None:
         """Ask what must be asked before each POST."""
-        if self._stopping.is_set():
+        if self._work.stopping.is_set():
             return BindFailed(effect.pod.uid, BindFailure.NOT_LEADER, _STOPPING)
         if not self._guards.may_bind():
             text = "the Lease may have another holder by now"
@@ -290,7 +266,7 @@ class Binder:
             self._limit.succeeded(
                 sent_seconds=sent_seconds,
                 now_seconds=read_monotonic_seconds(),
-                is_limiting=bool(self._queue),
+                is_limiting=self._work.queued_count > 0,
             )
         return judge_response(response)
 
@@ -342,7 +318,7 @@ class Binder:
         """Wait, but no longer than until the process stops."""
         try:
             async with asyncio.timeout(seconds):
-                await self._stopping.wait()
+                await self._work.stopping.wait()
         except TimeoutError:
             return
 

@@ -16,7 +16,6 @@ Difference: upstream does not delete a victim whose status it cannot patch.
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
@@ -34,7 +33,7 @@ from scheduler_svc.core.events import EvictionFinished
 from scheduler_svc.shell.binding_request import pod_path
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.eviction_request import OTHER_POD, encode_deletion, encode_disruption
-from scheduler_svc.shell.workers import Workers
+from scheduler_svc.shell.work_queue import WorkQueue
 from scheduler_svc.shell.write_outcome import WriteOutcome, WriteVerdict, settle
 
 PREEMPTION_CONCURRENCY: Final = 16
@@ -86,18 +85,20 @@ class Evictor:
         self._may_evict = may_evict
         self._is_dry_run = dry_run
         self._clock = clock
-        self._is_stopping = False
-        self._queue: deque[EvictPods] = deque()
         self._requests = asyncio.Semaphore(REQUEST_CONCURRENCY)
-        self._workers = Workers(self, self._carry_out, limit=lambda: PREEMPTION_CONCURRENCY)
+        self._work = WorkQueue(
+            self._carry_out,
+            give_up=lambda effect: self._finish(effect, _STOPPING),
+            limit=lambda: PREEMPTION_CONCURRENCY,
+        )
         self._evicted_count = self._gone_count = self._failed_count = 0
 
     def __len__(self) -> int:
         """Count the preemptions that are queued or being carried out."""
-        return len(self._queue) + len(self._workers)
+        return len(self._work)
 
     async def __aenter__(self) -> Self:
-        await self._workers.__aenter__()
+        await self._work.__aenter__()
         return self
 
     async def __aexit__(
@@ -106,11 +107,7 @@ class Evictor:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._is_stopping = True
-        try:
-            await self._workers.__aexit__(kind, error, trace)
-        finally:
-            self._give_up_queue()
+        await self._work.__aexit__(kind, error, trace)
 
     def submit(self, effect: EvictPods) -> None:
         """Begin, or queue if as many as the limit allows are under way."""
@@ -118,38 +115,16 @@ class Evictor:
             for victim in effect.victims:
                 _log("Would have evicted pod", effect, victim.pod)
             self._finish(effect, "")
-        elif self._is_stopping:
-            self._finish(effect, _STOPPING)
         else:
-            self._queue.append(effect)
-            self._workers.wake()
+            self._work.submit(effect)
 
     async def drain(self, timeout_seconds: float) -> None:
         """Begin nothing more; wait for what is under way, for so long."""
-        self._is_stopping = True
-        self._give_up_queue()
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                await self._workers.wait_idle()
-        except TimeoutError:
-            self._workers.cancel()
-            await self._workers.wait_idle()
+        await self._work.drain(timeout_seconds)
 
     def statistics(self) -> EvictorStatistics:
         """Count."""
         return EvictorStatistics(self._evicted_count, self._gone_count, self._failed_count)
-
-    def has_work(self) -> bool:
-        """Tell whether a preemption waits for its turn (for `Workers`)."""
-        return bool(self._queue)
-
-    def take(self) -> EvictPods:
-        """Give the preemption that has waited longest (for `Workers`)."""
-        return self._queue.popleft()
-
-    def _give_up_queue(self) -> None:
-        while self._queue:
-            self._finish(self._queue.popleft(), _STOPPING)
 
     def _finish(self, effect: EvictPods, error: str) -> None:
         self._report(EvictionFinished(effect.eviction_id, error))

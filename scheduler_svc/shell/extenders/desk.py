@@ -13,7 +13,6 @@ extender gets at once is its client's matter.
 import asyncio
 import logging
 import sys
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -41,7 +40,7 @@ from scheduler_svc.shell.extenders.questions import (
     ask_to_prioritize,
 )
 from scheduler_svc.shell.extenders.wire import ExtenderError
-from scheduler_svc.shell.workers import Workers
+from scheduler_svc.shell.work_queue import WorkQueue
 
 _STOPPING: Final = "this replica is stopping"
 
@@ -73,16 +72,14 @@ class ExtenderDesk:
         self._objects = objects
         self._binding = binding
         self._report = report
-        self._is_stopping = False
-        self._queue: deque[Work] = deque()
-        self._workers = Workers(self, self._carry_out, limit=lambda: sys.maxsize)
+        self._work = WorkQueue(self._carry_out, give_up=self._give_up, limit=lambda: sys.maxsize)
 
     def __len__(self) -> int:
         """Count what is queued or being carried out."""
-        return len(self._queue) + len(self._workers)
+        return len(self._work)
 
     async def __aenter__(self) -> Self:
-        await self._workers.__aenter__()
+        await self._work.__aenter__()
         return self
 
     async def __aexit__(
@@ -91,11 +88,9 @@ class ExtenderDesk:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._is_stopping = True
         try:
-            await self._workers.__aexit__(kind, error, trace)
+            await self._work.__aexit__(kind, error, trace)
         finally:
-            self._give_up_queue()
             for client in self._clients:
                 await client.close()
 
@@ -103,34 +98,18 @@ class ExtenderDesk:
         """Begin."""
         if isinstance(effect, BindPod):
             self._binding.begin()
-        if self._is_stopping:
-            self._finish(effect, _failed(effect, _STOPPING))
-        else:
-            self._queue.append(effect)
-            self._workers.wake()
+        self._work.submit(effect)
 
     async def drain(self, timeout_seconds: float) -> None:
         """Begin nothing more; wait for Bindings under way, for so long, and for nothing else."""
-        self._is_stopping = True
-        self._give_up_queue()
+        self._work.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 await self._binding.wait_idle()
-        self._workers.cancel()
-        await self._workers.wait_idle()
+        await self._work.cancel()
 
-    def has_work(self) -> bool:
-        """Tell whether anything waits for its turn (for `Workers`)."""
-        return bool(self._queue)
-
-    def take(self) -> Work:
-        """Give what has waited longest (for `Workers`)."""
-        return self._queue.popleft()
-
-    def _give_up_queue(self) -> None:
-        while self._queue:
-            effect = self._queue.popleft()
-            self._finish(effect, _failed(effect, _STOPPING))
+    def _give_up(self, effect: Work) -> None:
+        self._finish(effect, _failed(effect, _STOPPING))
 
     async def _carry_out(self, effect: Work) -> None:
         started = read_monotonic_seconds()
@@ -148,7 +127,7 @@ class ExtenderDesk:
     ) -> None:
         if isinstance(effect, BindPod):
             self._binding.end()
-        elif self._is_stopping:
+        elif self._work.stopping.is_set():
             return
         if outcome is not None:
             self._report(outcome)
