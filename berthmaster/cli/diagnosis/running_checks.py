@@ -179,7 +179,9 @@ def check_running(facts: Facts) -> Iterator[Finding]:
             check="running",
             severity=Severity.OK,
             area=Area.RUNNING,
-            what=f"Of {facts.bound_count} Pods with a Node, none is late to run.",
+            what=f"Of {facts.bound_count} Pods with a Node, none is late to run."
+            if facts.bound_count > 1
+            else "The only Pod with a Node is not late to run.",
             count=facts.bound_count,
         )
 

@@ -6,7 +6,7 @@ from typing import Final
 from berthmaster.cli.diagnosis.amounts import format_age
 from berthmaster.cli.diagnosis.facts import DaemonPod, Facts, Installation, LeaseState
 from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
-from scheduler_svc.shell.explain.question import DEFAULT_LEASE
+from berthmaster.cli.diagnosis.installations import expected_lease
 
 LEASE_GRACE_SECONDS: Final = 5.0
 """Beyond its duration: a renewal on its way, clocks that differ, times in whole seconds."""
@@ -40,12 +40,14 @@ def title(installation: Installation) -> str:
 
 
 def _no_scheduler(facts: Facts) -> Finding:
-    lease = facts.scope.lease or DEFAULT_LEASE
+    name = facts.scope.scheduler_name
+    serves = f" that serves {name!r}" if name else ""
     return Finding(
         check="no-scheduler",
         severity=Severity.PROBLEM,
         area=Area.SCHEDULER,
-        what=f"No Berthmaster scheduler was found: no Pod of one, and no Lease {lease}.",
+        what=f"No Berthmaster scheduler{serves} was found: no Pod of one, and no Lease "
+        f"{expected_lease(facts.scope)}.",
         why="Pods that name it as their schedulerName stay pending.",
         next_command="kubectl get deployments -A -l app.kubernetes.io/name=berthmaster",
     )

@@ -22,11 +22,26 @@ def test_a_led_installation_is_ok_and_says_by_whom() -> None:
     assert only(found, "replicas").severity is Severity.OK
 
 
-def test_no_scheduler_at_all_is_a_problem_and_names_the_lease_that_was_looked_for() -> None:
-    found = judged(installations=(), scope=Scope(lease="infra/mine"))
-    finding = only(found, "no-scheduler")
+@pytest.mark.parametrize(
+    ("scope", "who", "lease_key"),
+    [
+        (Scope(), "scheduler", "kube-system/berthmaster"),
+        (Scope(lease="infra/mine"), "scheduler", "infra/mine"),
+        (
+            Scope(scheduler_name="gpu"),
+            "scheduler that serves 'gpu'",
+            "kube-system/berthmaster-gpu",
+        ),
+    ],
+)
+def test_no_scheduler_at_all_is_a_problem_and_names_the_lease_that_was_looked_for(
+    scope: Scope, who: str, lease_key: str
+) -> None:
+    finding = only(judged(installations=(), scope=scope), "no-scheduler")
     assert finding.severity is Severity.PROBLEM
-    assert "infra/mine" in finding.what
+    assert finding.what == (
+        f"No Berthmaster {who} was found: no Pod of one, and no Lease {lease_key}."
+    )
 
 
 @pytest.mark.parametrize(
