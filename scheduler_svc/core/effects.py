@@ -232,6 +232,20 @@ class ReportPreemption(msgspec.Struct, frozen=True, gc=False):
     victim_count: int
 
 
+class ReportRefusal(msgspec.Struct, frozen=True, gc=False):
+    """A kubelet has refused a Pod that was bound by us, with its `reason` and `message`.
+
+    `withheld` is what its Node counts as not having from now on, "" for nothing.
+    """
+
+    pod: PodReference
+    scheduler_name: str
+    node_name: str
+    reason: str
+    message: str
+    withheld: str
+
+
 Effect = (
     BindPod
     | AskExtenders
@@ -247,4 +261,5 @@ Effect = (
     | ReportBound
     | ReportWait
     | ReportPreemption
+    | ReportRefusal
 )

@@ -38,6 +38,23 @@ class PodDeleted(msgspec.Struct, frozen=True, gc=False):
     uid: str
 
 
+class PodRefused(msgspec.Struct, frozen=True, gc=False):
+    """A kubelet has not admitted a Pod that was bound to its Node; the Pod has failed by that.
+
+    `reason` and `message` are the kubelet's, `decision_id` is that of who bound the Pod, "" if
+    it has none.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    scheduler_name: str
+    node_name: str
+    reason: str
+    message: str
+    decision_id: str = ""
+
+
 class ObjectUpserted(msgspec.Struct, frozen=True, gc=False):
     """An object that is neither Node nor Pod is new or has changed."""
 
@@ -167,6 +184,7 @@ Event = (
     | NodeDeleted
     | PodUpserted
     | PodDeleted
+    | PodRefused
     | ObjectUpserted
     | ObjectDeleted
     | FeedUpdated

@@ -17,7 +17,6 @@ Source: pkg/scheduler/{scheduler,eventhandlers}.go, v1.36.3.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -43,6 +42,7 @@ from scheduler_svc.core.events import (
     ObjectUpserted,
     Outcome,
     PodDeleted,
+    PodRefused,
     PodUpserted,
     PreBindFinished,
     VictimsAnswered,
@@ -50,17 +50,12 @@ from scheduler_svc.core.events import (
 from scheduler_svc.core.evictions import Evictions
 from scheduler_svc.core.extenders import EXTENDER, Extenders
 from scheduler_svc.core.failure import FailureHandler
-from scheduler_svc.core.framework.cluster_changes import (
-    NODE_ADD,
-    NODE_DELETE,
-    node_changes,
-    object_change,
-)
-from scheduler_svc.core.framework.cluster_events import EVERY_EVENT, ClusterEvent, EventRegistration
+from scheduler_svc.core.framework.cluster_changes import object_change
+from scheduler_svc.core.framework.cluster_events import EVERY_EVENT, EventRegistration
 from scheduler_svc.core.framework.interface import FedPlugin
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Measuring, Stopwatch
-from scheduler_svc.core.nodes import NodeInfo
+from scheduler_svc.core.node_events import NodeEvents
 from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.parked import ParkedAttempts
@@ -75,7 +70,7 @@ class SchedulerStatistics(msgspec.Struct, frozen=True):
     """Counts for gauges.
 
     `binding_count` Pods are between their decision and being bound; `parked_count` Pods wait
-    for extenders.
+    for extenders; of `withheld_node_count` Nodes some room is withheld.
     """
 
     node_count: int
@@ -83,6 +78,7 @@ class SchedulerStatistics(msgspec.Struct, frozen=True):
     assumed_pod_count: int
     binding_count: int
     parked_count: int
+    withheld_node_count: int
     class_count: int
     class_size_bytes: int
     queue: QueueStatistics
@@ -163,15 +159,12 @@ class Scheduler:
         }
         for cycle in self._cycles.values():
             cycle.witness = witness
+        names = frozenset(self._profiles)
         self._pod_events = PodEvents(
-            frozenset(self._profiles),
-            self.cache,
-            self.queue,
-            self._bindings,
-            self._evictions,
-            self.pending,
+            names, self.cache, self.queue, self._bindings, self._evictions, self.pending
         )
         self.heard = self._pod_events.heard
+        self._node_events = NodeEvents(instance, self.cache, self.queue, self._bindings, self.heard)
 
     def handle(self, event: Event, now: Now) -> list[Effect]:
         """Take in what happened. O(log n), more where it calls waiting Pods."""
@@ -180,18 +173,21 @@ class Scheduler:
         match event:
             # One after the other is tried: first what there is most of.
             case PodUpserted(pod):
+                if self._node_events.withheld:
+                    self._node_events.arrive(pod, now)
                 return self._pod_events.upsert(pod, now)
             case BindSucceeded(uid):
                 return self._bindings.succeed(uid, now)
             case PodDeleted(uid):
                 return self._pod_events.delete(uid, now)
             case NodeUpserted(node):
-                self._upsert_node(node, now)
+                self._node_events.upsert(node, now)
             case NodeDeleted(name):
-                removed = self.cache.remove_node(name)
-                if removed is not None:
-                    self._hear(NODE_DELETE, removed, None, now)
-                    return self._bindings.leave_node(name, now)
+                return self._node_events.delete(name, now)
+            case PodRefused():
+                # It takes nothing any more, whether or not its end has been told already.
+                effects = self._pod_events.delete(event.uid, now)
+                return effects + self._node_events.refuse(event, now)
             case ObjectUpserted() | ObjectDeleted():
                 return self._change_object(event, now)
             case FeedUpdated():
@@ -235,18 +231,6 @@ class Scheduler:
                 plugin.take_in(event.value)
                 self.queue.move_on_event(plugin.feed_event(), None, event.value, now)
 
-    def _upsert_node(self, node: NodeInfo, now: Now) -> None:
-        old = self.cache.set_node(node)
-        if old is None:
-            self._hear(NODE_ADD, None, node, now)
-            return
-        for change in node_changes(old, node):
-            self._hear(change, old, node, now)
-
-    def _hear(self, change: ClusterEvent, old: Any, new: Any, now: Now) -> None:
-        self.heard.append(change.label)
-        self.queue.move_on_event(change, old, new, now)
-
     def _change_object(self, event: ObjectUpserted | ObjectDeleted, now: Now) -> list[Effect]:
         kind, store = event.kind, self.cluster.objects[event.kind]
         if isinstance(event, ObjectUpserted):
@@ -257,7 +241,8 @@ class Scheduler:
                 return []
         change = object_change(kind, old, new)
         if change is not None:
-            self._hear(change, old, new, now)
+            self.heard.append(change.label)
+            self.queue.move_on_event(change, old, new, now)
         metadata = (new or old).metadata
         changed = kind, object_key(metadata.namespace, metadata.name)
         return self._bindings.review(changed, now)
@@ -278,11 +263,16 @@ class Scheduler:
     def expire(self, now: Now) -> list[Effect]:
         """Do what is due at `next_deadline`: backoffs that end, waits that take too long."""
         self.queue.flush(now)
+        self._node_events.expire(now)
         return self._bindings.expire(now)
 
     def next_deadline(self) -> float | None:
         """Give the monotonic second at which `expire` is due; None while nothing waits."""
-        deadlines = (self.queue.next_deadline(), self._bindings.next_deadline())
+        deadlines = (
+            self.queue.next_deadline(),
+            self._bindings.next_deadline(),
+            self._node_events.next_deadline(),
+        )
         return min((d for d in deadlines if d is not None), default=None)
 
     def drain_plugin_evaluations(self) -> Mapping[tuple[str, str, str], int]:
@@ -307,6 +297,7 @@ class Scheduler:
             assumed_pod_count=self.cache.assumed_count,
             binding_count=len(self._bindings),
             parked_count=len(self._parked),
+            withheld_node_count=len(self._node_events.withheld),
             class_count=sum(c.class_count for c in classes),
             class_size_bytes=sum(c.size_bytes for c in classes),
             queue=self.queue.statistics(),

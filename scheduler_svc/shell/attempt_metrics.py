@@ -15,6 +15,14 @@ from scheduler_svc.shell import metric_table as table
 from scheduler_svc.shell.preemption_metrics import PreemptionMetrics
 
 _MOST_ATTEMPTS: Final = 15
+# Of a kubelet's reasons, those that are common; extended resources are any number of others.
+_REFUSALS: Final = frozenset(
+    {
+        *("OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods", "Evicted"),
+        *("NodeAffinity", "NodePorts", "NodeShutdown", "TaintToleration"),
+        *("TopologyAffinityError", "UnexpectedAdmissionError"),
+    }
+)
 
 
 class AttemptMetrics:
@@ -36,6 +44,7 @@ class AttemptMetrics:
         self._queue_wait_seconds = Histogram(table.QUEUE_WAIT_SECONDS)
         self._cycle_seconds = Histogram(table.CYCLE_SECONDS)
         self._binding_seconds = Histogram(table.BINDING_SECONDS)
+        self._refused = Counter(table.PODS_REFUSED)
 
         self.preemption = PreemptionMetrics()
 
@@ -84,6 +93,12 @@ class AttemptMetrics:
         self._attempts.add(labels)
         self._attempt_seconds.series(labels).observe(seconds)
 
+    def refused(self, reason: str) -> None:
+        """Note a Pod that a kubelet did not admit."""
+        is_extended = reason.startswith("OutOf")
+        other = "OutOfExtendedResources" if is_extended else "Other"
+        self._refused.add((reason if reason in _REFUSALS else other,))
+
     def collect(self) -> list[Metric]:
         """Give all families."""
         return [
@@ -98,6 +113,7 @@ class AttemptMetrics:
                 self._queue_wait_seconds,
                 self._cycle_seconds,
                 self._binding_seconds,
+                self._refused,
             )
         ] + self.preemption.collect()
 

@@ -15,6 +15,7 @@ from scheduler_svc.core.effects import (
     ReportAttempt,
     ReportBound,
     ReportPreemption,
+    ReportRefusal,
     ReportWait,
     RunCleanup,
     RunPreBind,
@@ -145,7 +146,9 @@ class Executor:
                 case _:
                     self._report(effect)
 
-    def _report(self, effect: ReportBound | ReportAttempt | ReportWait | ReportPreemption) -> None:
+    def _report(
+        self, effect: ReportBound | ReportAttempt | ReportWait | ReportPreemption | ReportRefusal
+    ) -> None:
         match effect:
             case ReportBound():
                 self._journal.bound(effect)
@@ -155,6 +158,8 @@ class Executor:
                 self._plugin_metrics.waited(effect)
             case ReportPreemption():
                 self._attempt_metrics.preemption.attempted(effect)
+            case ReportRefusal():
+                self._journal.refused(effect)
             case _:
                 assert_never(effect)
 

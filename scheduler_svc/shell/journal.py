@@ -9,7 +9,13 @@ import logging
 from typing import Final
 
 from kubeio.logs import V2, V3, fields
-from scheduler_svc.core.effects import AttemptResult, BindPod, ReportAttempt, ReportBound
+from scheduler_svc.core.effects import (
+    AttemptResult,
+    BindPod,
+    ReportAttempt,
+    ReportBound,
+    ReportRefusal,
+)
 from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT
 from scheduler_svc.core.queue.hints import QueueingHints
@@ -138,6 +144,21 @@ class Journal:
             )
         else:
             _logger.log(V2, "Unable to schedule pod; no fit; waiting", extra=said)
+
+    def refused(self, effect: ReportRefusal) -> None:
+        """Note that a kubelet has refused a Pod that was bound to it."""
+        self._metrics.refused(effect.reason)
+        _logger.warning(
+            "A kubelet refused a pod that was bound to it",
+            extra=fields(
+                pod=effect.pod.key,
+                uid=effect.pod.uid,
+                node=effect.node_name,
+                reason=effect.reason,
+                err=effect.message,
+                withheld=effect.withheld,
+            ),
+        )
 
 
 async def log_hint_errors(hints: QueueingHints) -> None:

@@ -189,6 +189,19 @@ PARKED_PODS: Final = Definition(
     kind=Kind.GAUGE,
     help="Pods whose attempt waits for extenders.",
 )
+PODS_REFUSED: Final = Definition(
+    name="berthmaster_pods_refused_total",
+    kind=Kind.COUNTER,
+    help="Pods that were bound here and that the kubelet of their Node did not admit, by the "
+    "kubelet's reason.",
+    labels=("reason",),
+)
+WITHHELD_NODES: Final = Definition(
+    name="berthmaster_withheld_nodes",
+    kind=Kind.GAUGE,
+    help="Nodes that count as having less room than is known of, since their kubelet has refused "
+    "Pods for lack of it.",
+)
 BINDINGS: Final = Definition(
     name="berthmaster_bindings",
     kind=Kind.GAUGE,

@@ -68,6 +68,7 @@ class CoreMetrics:
             gauge(table.UNSCHEDULABLE_PODS, rejected.items()),
             gauge(table.CACHE_SIZE, _labelled(sizes.items())),
             gauge(table.PARKED_PODS, [(_NO_LABELS, statistics.parked_count)]),
+            gauge(table.WITHHELD_NODES, [(_NO_LABELS, statistics.withheld_node_count)]),
             gauge(table.CLASSES, [(_NO_LABELS, statistics.class_count)]),
             gauge(table.CLASS_BYTES, [(_NO_LABELS, statistics.class_size_bytes)]),
         ]

@@ -12,6 +12,7 @@ from scheduler_svc.core.events import Event
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.decode import node_view, pod_view, priority_class_view
 from scheduler_svc.shell.object_views import object_views
+from scheduler_svc.shell.refusals import refusal_view
 from scheduler_svc.shell.view import View
 
 MAX_SILENCE_SECONDS: Final = 120.0
@@ -62,6 +63,7 @@ class Reflectors:
             "pods": pod_view(pod_annotations),
             **object_views(plugins),
             "priorityclasses": priority_class_view(),
+            "failed-pods": refusal_view(),
             **(more_views or {}),
         }
         self.by_resource: Mapping[str, Reflector[Any]] = {

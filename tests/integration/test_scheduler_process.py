@@ -178,7 +178,7 @@ def test_serves_probes_to_all_and_the_rest_to_whom_rbac_allows(
     plane: ControlPlane, tmp_path: Path
 ) -> None:
     objects = [kind.resource.plural for kind in WATCHED_KINDS]
-    watched = ["nodes", "pods", *objects, "priorityclasses"]
+    watched = ["nodes", "pods", *objects, "priorityclasses", "failed-pods"]
     tokens = {}
     for name in ("reader", "stranger"):
         account = {"metadata": {"name": name}}

@@ -80,3 +80,18 @@ async def test_bindings_that_failed_are_timed_by_why() -> None:
     metrics.bind_failed(BindFailure.BOUND_ELSEWHERE, 0.02)
     name = "berthmaster_binding_cycle_seconds_sum"
     assert sample(name, result="bound elsewhere") == 0.02
+
+
+@pytest.mark.parametrize(
+    ("reason", "label"),
+    [
+        ("OutOfmemory", "OutOfmemory"),
+        ("OutOfexample.com/gpu", "OutOfExtendedResources"),
+        ("TopologyAffinityError", "TopologyAffinityError"),
+        ("SomethingNew", "Other"),
+    ],
+)
+async def test_refusals_are_counted_by_few_reasons(reason: str, label: str) -> None:
+    metrics = AttemptMetrics(("berthmaster",))
+    metrics.refused(reason)
+    assert Samples(metrics.collect)("berthmaster_pods_refused_total", reason=label) == 1

@@ -14,6 +14,7 @@ from scheduler_svc.core.effects import (
     PatchPodCondition,
     RecordEvent,
     ReportPreemption,
+    ReportRefusal,
     ReportWait,
     RunCleanup,
     RunPreBind,
@@ -106,6 +107,12 @@ async def test_each_effect_goes_to_who_carries_it_out() -> None:
     assert sample(attempts, result="unschedulable", profile="berthmaster") == 1
     assert sample("scheduler_preemption_attempts_total") == 1
     assert sample("scheduler_preemption_victims_sum") == 3
+
+
+async def test_refusal_is_counted() -> None:
+    rig = Rig()
+    rig.executor.expired([ReportRefusal(POD, "berthmaster", "n1", "OutOfcpu", "no room", "")])
+    assert Samples(rig.attempts.collect)("berthmaster_pods_refused_total", reason="OutOfcpu") == 1
 
 
 async def test_extenders_are_asked_and_bind_instead_of_us() -> None:

@@ -54,6 +54,7 @@ def test_missing_views_are_named(server: Server) -> None:
         "watch-pods",
         "watch-namespaces",
         "watch-priorityclasses",
+        "watch-failed-pods",
     ]
     assert server.checks["sched-handler-sync"]() == "not all resources have been listed"
     assert server.checks["watch-pods"]() == "pods not listed yet"

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 
 from kubeio.logs import verbosity_level
-from scheduler_svc.core.effects import AttemptResult
+from scheduler_svc.core.effects import AttemptResult, ReportRefusal
 from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.queue.hints import HintError, QueueingHints
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal, log_hint_errors
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
-from tests.unit.scheduler_svc.shell.effects import bind_pod, report_attempt, report_bound
+from tests.unit.scheduler_svc.shell.effects import POD, bind_pod, report_attempt, report_bound
 from tests.unit.scheduler_svc.shell.registry import Samples
 
 HINT_ERROR = HintError("Mine", "NodeAdd", "default/web-1", "KeyError('zone')")
@@ -94,6 +94,20 @@ def test_failed_binding_says_why_and_what_follows(
         "failure": failure.value,
         "err": "HTTP 403: no",
         "next": what_next,
+    }
+
+
+def test_refused_pod_has_its_line(journal: Journal, caplog: pytest.LogCaptureFixture) -> None:
+    journal.refused(ReportRefusal(POD, "berthmaster", "n1", "OutOfcpu", "no room", "500m cpu"))
+    [(level, message, values)] = lines(caplog)
+    assert (level, message) == (logging.WARNING, "A kubelet refused a pod that was bound to it")
+    assert values == {
+        "pod": "default/web-1",
+        "uid": "uid-1",
+        "node": "n1",
+        "reason": "OutOfcpu",
+        "err": "no room",
+        "withheld": "500m cpu",
     }
 
 

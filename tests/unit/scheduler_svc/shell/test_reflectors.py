@@ -21,6 +21,14 @@ PATHS = {
 }
 
 
+FAILED = "failed-pods"
+
+
+def view_of(path: str, params: Mapping[str, str]) -> str:
+    """Name the view that asks for this."""
+    return FAILED if params.get("fieldSelector") == "status.phase=Failed" else PATHS[path]
+
+
 class FakeWatch:
     """Lines that a test writes."""
 
@@ -36,14 +44,14 @@ class FakeServer:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self.watches = {name: FakeWatch() for name in PATHS.values()}
+        self.watches = {name: FakeWatch() for name in (*PATHS.values(), FAILED)}
         self.is_away: set[str] = set()
 
     async def call(
         self, method: str, path: str, /, *, params: Mapping[str, str], timeout_seconds: float
     ) -> Response:
-        del method, params, timeout_seconds
-        name = PATHS[path]
+        del method, timeout_seconds
+        name = view_of(path, params)
         if name in self.is_away:
             raise UnavailableError(503, message="not now")
         page = {"metadata": {"resourceVersion": "5"}, "items": self._documents.get(name, [])}
@@ -59,8 +67,8 @@ class FakeServer:
         headers_timeout_seconds: float,
         idle_timeout_seconds: float,
     ) -> AsyncIterator[Lines]:
-        del params, headers_timeout_seconds, idle_timeout_seconds
-        yield self.watches[PATHS[path]]
+        del headers_timeout_seconds, idle_timeout_seconds
+        yield self.watches[view_of(path, params)]
 
 
 def metadata(name: str, uid: str, version: str = "1") -> dict[str, str]:
