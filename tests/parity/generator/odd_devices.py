@@ -17,10 +17,13 @@ _RESOURCE: Final = "resource.k8s.io/v1"
 _DRIVERS: Final = ("z.example", "a.example")
 _NAMES: Final = ("d2", "d10", "d1", "a", "z", "d-1")
 _AMOUNTS: Final = ("0", "1", "2", "1500m", "1e3", "10Gi", "40Gi", "9223372036854775807", 3)
+# No more: kube-scheduler changes larger amounts of counters in place, for whoever asks next.
+_COUNTS: Final = ("0", "1", "2", "1500m", "1e3", "10Gi", "40Gi", 3)
 _SHARES: Final = ("0", "1", "2", "3", "5", "1500m", "10Gi", "41Gi")
 _EXPRESSIONS: Final = (
     'device.driver == "a.example"',
-    "D.index > 0",
+    "D.good > 0",
+    "D.good == 1",
     '"index" in D',
     'D["other.example/kind"] == "x"',
     'device.attributes["other.example"].kind == "x"',
@@ -163,7 +166,7 @@ def _policy(r: Random) -> Manifest | None:
 
 
 def _set(r: Random, number: int) -> Manifest:
-    counters = {name: {"value": r.choice(_AMOUNTS)} for name in ("x", "y")}
+    counters = {name: {"value": r.choice(_COUNTS)} for name in ("x", "y")}
     # Rarely another one of the same name.
     return {"name": f"s{0 if chance(r, 0.04) else number}", "counters": counters}
 
@@ -173,7 +176,7 @@ def _consumed(r: Random, sets: int) -> list[Manifest]:
         {
             "counterSet": f"s{number}",
             "counters": {
-                name: {"value": r.choice(_AMOUNTS)}
+                name: {"value": r.choice(_COUNTS)}
                 for name in r.sample(["x", "y", *(["w"] if chance(r, 0.02) else [])], 1)
             },
         }

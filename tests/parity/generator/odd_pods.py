@@ -106,7 +106,7 @@ def odd_lives(r: Random, pods: Sequence[Manifest], nodes: Sequence[Manifest]) ->
                 {"type": "MemoryPressure", "status": "True"},
             ]
         if chance(r, 0.3):
-            node["spec"]["podCIDR"] = "10.0.0.0/24"
+            node.setdefault("spec", {})["podCIDR"] = "10.0.0.0/24"
     names = [name_of(node) for node in nodes]
     for pod in pods:
         _age(r, pod, names)
