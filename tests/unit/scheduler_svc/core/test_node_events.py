@@ -103,7 +103,7 @@ def test_who_bound_the_pod_tells_of_it() -> None:
     )
     assert told.note == (
         "Node n1 refused the pod: OutOfcpu. Its kubelet has 2500m cpu less than the pods here add "
-        "up to: no pod is sent there for it until that is accounted for, 60 s at most."
+        "up to: no pod is sent there for it until that is accounted for, 30 s at most."
     )
 
 

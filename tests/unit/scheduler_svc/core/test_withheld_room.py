@@ -156,7 +156,7 @@ def test_pods_that_the_kubelet_cannot_have_meant_account_for_nothing() -> None:
     assert rig.offered("cpu") == 3000
 
 
-def test_it_ends_a_minute_after_the_last_refusal() -> None:
+def test_it_ends_half_a_minute_after_the_last_refusal() -> None:
     rig = Rig()
     rig.learn(words("cpu", 2000, 4000))
     rig.learn(words("cpu", 2500, 4000), seconds=20)
