@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
 
-from tests.chart.rendering import CHART, Helm, HelmError
+from tests.chart.rendering import CHART, ROOT, Helm, HelmError, find
 
 SCHEMA: Final = json.loads((CHART / "values.schema.json").read_text())
 VALUES: Final = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -44,6 +46,39 @@ def paths(values: dict[str, Any], schema: dict[str, Any], path: str = "") -> Ite
         inner = schema["properties"][key]
         if isinstance(value, dict) and "properties" in inner:
             yield from paths(value, inner, f"{path}{key}.")
+
+
+def is_known(setting: str) -> bool:
+    """Whether the schema has a place for the setting, e.g. `rbac.readers.metrics[0].name`."""
+    schema = SCHEMA
+    for key in re.findall(r"[^.\[\]]+", setting):
+        if "$ref" in schema:
+            schema = SCHEMA["definitions"][schema["$ref"].rpartition("/")[2]]
+        if key.isdecimal():
+            schema = schema["items"]
+        elif key in schema.get("properties", {}):
+            schema = schema["properties"][key]
+        else:
+            return schema.get("additionalProperties") is not False
+    return True
+
+
+def test_documents_set_what_there_is() -> None:
+    texts = [path.read_text() for path in sorted((ROOT / "docs").rglob("*.md"))]
+    found = {setting for text in texts for setting in re.findall(r"--set '?([^ =]+)=", text)}
+    assert {"image.tag", "rbac.readers.metrics[0].kind"} <= found
+    # The one by which docs/install.md shows what becomes of a mistake.
+    assert {setting for setting in found if not is_known(setting)} == {"scheduler.replica"}
+
+
+@pytest.mark.integration
+def test_example_of_the_documents_is_taken(helm: Helm, tmp_path: Path) -> None:
+    [example] = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/install.md").read_text(), re.DOTALL)
+    (tmp_path / "values.yaml").write_text(example)
+    configuration = find(
+        helm.documents(values=[tmp_path / "values.yaml"]), "ConfigMap", "blue-berthmaster-scheduler"
+    )["data"]["scheduler.yaml"]
+    assert yaml.safe_load(configuration)["profiles"][0]["schedulerName"] == "batch"
 
 
 def test_schema_knows_every_value() -> None:
