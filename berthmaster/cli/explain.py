@@ -1,7 +1,7 @@
 """``berthmaster explain``: why a Pod goes where it goes, or nowhere."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -32,6 +32,8 @@ from scheduler_svc.shell.profiles import ProfileError
 _FAILED = 1
 _BAD_USAGE = 2
 _PIPE_WIDTH = 200
+_PARTS_SHOWN = 4
+"""Of a Pod that waits for long there are hundreds of attempts, most of them alike."""
 _USER_AGENT = f"berthmaster/{__version__} explain"
 
 
@@ -87,20 +89,24 @@ def show(told: Iterable[Told], question: Question) -> None:
     """Print what was told, as it comes."""
     count = 0
     for each in told:
-        for part in parts_of(each):
+        parts = parts_of(each)
+        is_json = question.output == "json"
+        for part in parts if is_json else parts[:_PARTS_SHOWN]:
             count += 1
-            if question.output == "json":
+            if is_json:
                 click.echo(msgspec.json.encode(part))
             elif isinstance(part, Answer):
                 print_table(render(part, best_count=question.best_count))
             else:
                 print_table(render_decision(part))
+        if not is_json and len(parts) > _PARTS_SHOWN:
+            note(f"{len(parts) - _PARTS_SHOWN} earlier attempts are remembered; -o json has all")
     if not count and not question.pod_name:
         note("no Pod is pending")
 
 
-def parts_of(told: Told) -> Iterable[Answer | Decision]:
-    """Give the answer and the decisions that were told."""
+def parts_of(told: Told) -> Sequence[Answer | Decision]:
+    """Give the answer and the decisions that were told, the newest first."""
     if not isinstance(told, Explanation):
         return [told]
     if told.answer is None and not told.decisions:

@@ -7,7 +7,12 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from berthmaster.cli.explain import show
 from berthmaster.cli.root import cli
+from scheduler_svc.shell.explain.answer import Answer
+from scheduler_svc.shell.explain.endpoint import Explanation
+from scheduler_svc.shell.explain.memory import Decision
+from scheduler_svc.shell.explain.question import Question, Source
 from tests.parity.recorded import CASES
 
 CONFIG = """\
@@ -348,3 +353,29 @@ def test_feeds_are_not_run_and_plugins_must_be_there(tiers: tuple[str, str]) -> 
     missing = explain("--snapshot", snapshot, "--plugin", f"{module}:Nope")
     assert missing.exit_code == 2
     assert "has no Nope; it has ByTier, Fed" in missing.stderr
+
+
+def test_of_many_attempts_people_are_told_the_newest(capsys: pytest.CaptureFixture[str]) -> None:
+    decisions = tuple(
+        Decision(
+            pod="default/web",
+            uid="u",
+            time="2026-06-01T12:00:00Z",
+            scheduler_name="packer",
+            attempt=attempt,
+            result="unschedulable",
+        )
+        for attempt in range(200, 0, -1)
+    )
+    told = [Explanation(Answer(pod="default/web"), decisions=decisions)]
+    show(told, Question(source=Source.SCHEDULER, pod_name="web"))
+    text, notes = capsys.readouterr()
+    assert [line for line in text.splitlines() if "attempt" in line] == [
+        f"default/web: unschedulable at 2026-06-01T12:00:00Z, attempt {attempt}"
+        for attempt in (200, 199, 198)
+    ]
+    assert notes == "Note: 197 earlier attempts are remembered; -o json has all\n"
+    show(told, Question(source=Source.SCHEDULER, pod_name="web", output="json"))
+    text, notes = capsys.readouterr()
+    assert len(text.splitlines()) == 201
+    assert notes == ""
