@@ -40,10 +40,14 @@ async def never_repeat_writes(
         raise
 
 
+def words_of(text: str) -> str:
+    """Give what aiohttp says of an error, on one line, without what means nothing to people."""
+    return shorten(_TLS_CONTEXT.sub("", text))
+
+
 def translate(error: aiohttp.ClientError | OSError, request: str) -> KubeError:
     """Say in our terms what aiohttp reports."""
-    said = _TLS_CONTEXT.sub("", str(error))
-    text = f"{request}: {shorten(said) or type(error).__name__}"
+    text = f"{request}: {words_of(str(error)) or type(error).__name__}"
     match error:
         case (
             aiohttp.ClientConnectorError()

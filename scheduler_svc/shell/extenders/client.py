@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 import aiohttp
 import msgspec
 
-from kubeio.errors import shorten
 from kubeio.sockets import keepalive_socket
+from kubeio.transport import words_of
 from scheduler_svc.shell.extenders.metrics import ExtenderMetrics
 from scheduler_svc.shell.extenders.plan import PlannedExtender
 from scheduler_svc.shell.extenders.wire import ExtenderError
@@ -87,7 +87,7 @@ class ExtenderClient:
             raise ExtenderError(f'Post "{self._at(verb)}": {waited}') from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             said = str(error).replace(self.config.url_prefix.rstrip("/"), self.url.rstrip("/"))
-            text = shorten(said) or type(error).__name__
+            text = words_of(said) or type(error).__name__
             raise ExtenderError(f'Post "{self._at(verb)}": {text}') from error
 
     async def _send(self, verb: str, body: bytes) -> bytes:
