@@ -134,7 +134,8 @@ class PersistentVolume(ApiStruct, frozen=True, eq=False, gc=True, weakref=True):
     @property
     def mode(self) -> str:
         """Filesystem or Block."""
-        return self.spec.volume_mode or _FILESYSTEM
+        mode = self.spec.volume_mode
+        return _FILESYSTEM if mode is None else mode
 
     @property
     def nano_bytes(self) -> int:
@@ -194,7 +195,8 @@ class PersistentVolumeClaim(ApiStruct, frozen=True, eq=False, gc=True, weakref=T
     @property
     def mode(self) -> str:
         """Filesystem or Block."""
-        return self.spec.volume_mode or _FILESYSTEM
+        mode = self.spec.volume_mode
+        return _FILESYSTEM if mode is None else mode
 
     @property
     def nano_bytes(self) -> int:

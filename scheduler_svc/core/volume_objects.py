@@ -50,7 +50,7 @@ class RBDVolumeSource(_Source, frozen=True):
 
     monitors: tuple[str, ...] = ()
     image: str = ""
-    pool: str = "rbd"
+    pool: str = ""
     read_only: bool = False
 
 

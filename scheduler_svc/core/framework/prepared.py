@@ -59,6 +59,7 @@ def _run_pre_filter(
     for plugin in profile.pre_filter:
         method = plugin.pre_filter
         result = timed(stopwatch, "PreFilter", plugin.name, method, prepared.pod, cluster)
+        prepared.pre_filtered.add(plugin.name)
         code = result.status.code
         if code is Code.SKIP:
             states[plugin.name] = _SKIPPED

@@ -19,6 +19,7 @@ class PreparedClass:
     `rejection` is set when PreFilter turned the class away. `node_names` are the only Nodes
     possible, None for all; `node_names_status` is what all others get, and `restricting`
     names the plugins that left them out. `zero_scores` names those that give every Node a 0.
+    `pre_filtered` names those that PreFilter came to before it turned the class away,
     `consulted` are PreFilter and PreScore plugins that did not skip, `use_count` is how many
     attempts it served.
     """
@@ -30,6 +31,7 @@ class PreparedClass:
         "node_names",
         "node_names_status",
         "pod",
+        "pre_filtered",
         "rejection",
         "restricting",
         "scores",
@@ -46,6 +48,7 @@ class PreparedClass:
         self.node_names_status: Status | None = None
         self.restricting: tuple[str, ...] = ()
         self.rejection: Status | None = None
+        self.pre_filtered: set[str] = set()
         self.consulted: list[tuple[str, str]] = []
         self.use_count = 0
         # Most plugins cannot fail: which can is found out once.

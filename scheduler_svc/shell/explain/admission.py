@@ -48,6 +48,7 @@ def admit(manifest: Manifest, classes: Mapping[str, PriorityClass], namespace: s
         _default_requests(container)
         if spec.get("hostNetwork"):
             _default_host_ports(container)
+    _default_pools(spec)
     _default_priority(spec, classes)
     _add_grace_tolerations(spec)
     return pod
@@ -69,6 +70,13 @@ def _default_host_ports(container: dict[str, Any]) -> None:
     for port in container.get("ports") or ():
         if isinstance(port, dict) and not port.get("hostPort"):
             port["hostPort"] = port.get("containerPort", 0)
+
+
+def _default_pools(spec: dict[str, Any]) -> None:
+    for volume in spec.get("volumes") or ():
+        disk = volume.get("rbd") if isinstance(volume, dict) else None
+        if isinstance(disk, dict):
+            disk["pool"] = disk.get("pool") or "rbd"
 
 
 def _default_priority(spec: dict[str, Any], classes: Mapping[str, PriorityClass]) -> None:

@@ -177,7 +177,12 @@ class ClassState:
         return self._reach[index][nodes.rows]
 
     def scores(self, nodes: NodeView) -> Int64Array:
-        """Give the points of the alternatives chosen, int64 `(K,)`, as of the last verdicts."""
+        """Give the points of the alternatives chosen, int64 `(K,)`, as of the last verdicts.
+
+        Where the Filter is not asked nothing is chosen.
+        """
+        if self._grouping is None:
+            return np.zeros(nodes.count, dtype=np.int64)
         return self._scores[_rows(nodes)]
 
     def solve(self, row: int, columns: NodeColumns) -> tuple[Flavour, Solution] | None:

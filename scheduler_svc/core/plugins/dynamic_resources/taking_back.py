@@ -20,10 +20,8 @@ from scheduler_svc.core.status import Code, Status
 def take_back(plugin: str, attempt: FailedAttempt, *, follows_quirks: bool) -> PostFilterResult:
     """Find a claim to be deallocated, or made in an earlier attempt and of no use any more."""
     pod = attempt.pod
-    rejection = attempt.prepared.rejection
-    is_final = rejection is not None and rejection.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-    if is_final and follows_quirks and rejection is not None and rejection.plugin != plugin:
-        # Upstream's PreFilter has not been asked then, so that it finds no state of its own.
+    if follows_quirks and plugin not in attempt.prepared.pre_filtered:
+        # Another plugin's final no came first, so that upstream's finds no state of its own.
         return PostFilterResult(Status(Code.ERROR, ("not found",)))
     found = claims_of(pod, attempt.cache.cluster.devices)
     if found.is_empty or found.problem:

@@ -80,6 +80,7 @@ def test_the_beta_annotation_of_the_class_comes_first() -> None:
 
 def test_modes() -> None:
     assert make_volume(volume_mode="Block").mode == "Block"
+    assert make_volume(volume_mode="").mode == make_claim(volume_mode="").mode == ""
     assert (make_claim().mode, make_claim(volume_mode="Block").mode) == ("Filesystem", "Block")
 
 

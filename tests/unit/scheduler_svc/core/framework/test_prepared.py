@@ -68,6 +68,7 @@ def test_scores_get_their_state_and_weight_and_skips_are_left_out() -> None:
 def test_an_unresolvable_rejection_ends_it_at_once() -> None:
     prepared, plugins = pre_filter(rejected(UNRESOLVABLE, "no"), rejected(UNRESOLVABLE, "never"))
     assert prepared.rejection == Status(UNRESOLVABLE, ("no",), "A")
+    assert prepared.pre_filtered == {"A"}
     assert [plugin.asked_count for plugin in plugins] == [1, 0]
 
 

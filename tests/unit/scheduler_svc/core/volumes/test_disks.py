@@ -43,6 +43,8 @@ CONFLICTS = [
     (rbd("m1"), rbd("m2"), False),
     (rbd("m1"), rbd("m1", image="j"), False),
     (rbd("m1"), rbd("m1", pool="other"), False),
+    # The API server fills in the pool where it is left out; whoever reads does not.
+    (rbd("m1"), Volume(rbd=RBDVolumeSource(("m1",), "i")), False),
     (rbd("m1", read_only=True), rbd("m1", read_only=True), False),
     (rbd(), rbd(), False),
     (claiming("c")[0], claiming("c")[0], False),

@@ -58,6 +58,15 @@ def test_limits_are_requested() -> None:
     assert resources["requests"] == {"cpu": "1"}, "the manifest has been changed"
 
 
+def test_an_image_of_ceph_is_in_the_pool_rbd() -> None:
+    volumes = [{"rbd": {"image": "i"}}, {"rbd": {"pool": "p"}}, {"emptyDir": {}}]
+    assert admitted(volumes=volumes)["spec"]["volumes"] == [
+        {"rbd": {"image": "i", "pool": "rbd"}},
+        {"rbd": {"pool": "p"}},
+        {"emptyDir": {}},
+    ]
+
+
 def test_on_the_hosts_network_every_port_is_the_hosts() -> None:
     ports = [{"containerPort": 80}, {"containerPort": 81, "hostPort": 8081}]
     container = {"name": "c", "ports": ports}

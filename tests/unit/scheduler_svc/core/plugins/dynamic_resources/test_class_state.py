@@ -108,3 +108,10 @@ def test_a_node_that_is_not_there_has_no_solution() -> None:
     row = cluster.columns.row_for("unseen")
     assert state_of(cluster).solve(row, cluster.columns) is None
     assert state_of(cluster).solve(0, cluster.columns) is None
+
+
+def test_where_no_node_has_been_judged_all_score_0() -> None:
+    """As in a profile where the plugin is disabled at Filter."""
+    cluster = device_cluster(NODES)
+    view = NodeView(cluster.columns, cluster.columns.rows_of(("n1", "n2")))
+    assert state_of(cluster).scores(view).tolist() == [0, 0]

@@ -126,3 +126,15 @@ def test_a_pod_that_another_plugin_turned_away_first(
     points["preFilter"].insert(0, Rejecting(code))
     here.profile = make_profile(points)
     assert outcome(here, make_claiming_pod("p", "b")) == expected
+
+
+def test_a_pod_that_another_plugin_turned_away_later() -> None:
+    """In a profile where the plugins of devices come first."""
+    here = Stage(device_cluster(NODES, make_claim("b", status=GONE)))
+    points: dict[str, list[Any]] = {point: [here.plugin] for point in POINTS}
+    points["preFilter"].append(Rejecting(Code.UNSCHEDULABLE_AND_UNRESOLVABLE))
+    here.profile = make_profile(points)
+    unmoved = (Code.UNSCHEDULABLE, "still not schedulable", None)
+    assert outcome(here, make_claiming_pod("p", "b")) == unmoved
+    text = "no new claims to deallocate"
+    assert outcome(here, make_claiming_pod("q")) == (Code.UNSCHEDULABLE, text, None)
