@@ -40,11 +40,13 @@ class Comparison:
         missing: frozenset[str],
         *,
         takes_any_candidate: bool = False,
+        scoring_alone: frozenset[str] = frozenset(),
     ) -> None:
         assert not missing & IN_TREE.keys()
         self._items = list(items)
         self._missing = missing
         self._takes_any_candidate = takes_any_candidate
+        self._scoring_alone = scoring_alone
 
     def compare(self, theirs: Answer, ours: Answer) -> Counter[str]:
         """Raise `AssertionError` at the first difference; give what was compared."""
@@ -81,16 +83,23 @@ class Comparison:
                 _same(name, expected, given)
                 compared["rejections"] += 1
                 continue
-            scores = expected.get("scores", {})
+            scores = self._said(expected.get("scores", {}))
             unknown = scores.keys() & self._missing
             compared.update(LEFT_OUT + plugin for plugin in unknown)
             ignored = unknown | (COMPARATIVE if others else set())
             known = _without(scores, ignored)
-            _same(name, known, _without(given.get("scores", {}), ignored))
+            _same(name, known, _without(self._said(given.get("scores", {})), ignored))
             compared["shares"] += len(scores.keys() - ignored)
             if not ignored:
                 _same(f"{name}: total", expected["total"], given["total"])
         return compared
+
+    def _said(self, scores: dict[str, int]) -> dict[str, int]:
+        return {
+            plugin: share
+            for plugin, share in scores.items()
+            if share or plugin not in self._scoring_alone
+        }
 
     def _compare_post_filter(self, theirs: Answer, ours: Answer) -> None:
         if ours == theirs:

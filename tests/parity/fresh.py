@@ -10,7 +10,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from scheduler_svc.shell.config import Configuration
+from scheduler_svc.shell.config import Configuration, ExtensionPoint
 from scheduler_svc.shell.config.arguments import DefaultPreemptionArgs
 from tests.parity.comparison import Comparison
 from tests.parity.generator.configurations import configuration
@@ -59,6 +59,7 @@ class Peers:
         read = read_configuration(config)
         self.explainer = Explainer(read)
         self._limits_search = _limits_search(read)
+        self._scoring_alone = _scoring_alone(read)
 
     def compare(
         self, items: Items, tries: int = _MORE_TRIES
@@ -81,7 +82,10 @@ class Peers:
     ) -> tuple[Counter[str], dict[str, str]]:
         """Compare answers that were given before."""
         comparison = Comparison(
-            items, self.explainer.missing, takes_any_candidate=self._limits_search
+            items,
+            self.explainer.missing,
+            takes_any_candidate=self._limits_search,
+            scoring_alone=self._scoring_alone,
         )
         compared, differences = Counter[str](), {}
         ours = self._ours(items)
@@ -190,6 +194,17 @@ def _limits_search(configuration: Configuration) -> bool:
         and each.min_candidate_nodes_percentage < _WHOLE_PERCENT
         and each.min_candidate_nodes_absolute < MOST_NODES
         for each in arguments
+    )
+
+
+def _scoring_alone(configuration: Configuration) -> frozenset[str]:
+    """Give the plugins that skip at PreScore, where that is not enabled but Score is."""
+    return frozenset(
+        plugin.name
+        for profile in configuration.profiles
+        for plugin in profile.points[ExtensionPoint.SCORE]
+        if plugin.name in ("NodeAffinity", "NodeResourcesBalancedAllocation")
+        and plugin.name not in {each.name for each in profile.points[ExtensionPoint.PRE_SCORE]}
     )
 
 

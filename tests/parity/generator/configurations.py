@@ -14,7 +14,9 @@ _SCORES: Final = (
     *("InterPodAffinity", "DynamicResources", "NodeResourcesBalancedAllocation", "ImageLocality"),
 )
 # Those that score also where they have not been prepared; others fail each attempt then.
-_SCORING_ALONE: Final = frozenset({"NodeResourcesFit", "ImageLocality"})
+_SCORING_ALONE: Final = frozenset(
+    {"NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
+)
 _EVERYWHERE: Final = (*_FILTERS, "NodeResourcesBalancedAllocation", "ImageLocality")
 _SCORED: Final = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi", "pods")
 
@@ -48,6 +50,9 @@ def _plugins(r: Random) -> Manifest:
     absent: list[str] = []
     if chance(r, 0.3):
         absent = r.sample(_EVERYWHERE, r.choice([1, 1, 2, 4]))
+        if chance(r, 0.3):
+            # What it would reject is left to the other plugins of volumes.
+            absent = ["VolumeBinding"]
         made["multiPoint"] = {"disabled": [{"name": name} for name in absent]}
     elif chance(r, 0.1):
         order = r.sample(_EVERYWHERE, len(_EVERYWHERE))
@@ -61,6 +66,9 @@ def _plugins(r: Random) -> Manifest:
         made["filter"] = {"disabled": [{"name": name} for name in names]}
     if chance(r, 0.6):
         made["score"] = _score(r, {*_SCORES} - {*absent} | _SCORING_ALONE)
+        if not _is_scoring("NodeAffinity", made["score"]):
+            # Where it may prepare, but not score, what it finds wrong does not count here.
+            made["preScore"] = {"disabled": [{"name": "NodeAffinity"}]}
     if chance(r, 0.15):
         names = [r.choice(["DefaultPreemption", "DynamicResources", "*"])]
         made["postFilter"] = {"disabled": [{"name": name} for name in names]}
@@ -75,6 +83,12 @@ def _score(r: Random, allowed: set[str]) -> Manifest:
     if chance(r, 0.2):
         return {"disabled": [{"name": name} for name in names]}
     return {"disabled": [{"name": name} for name in names], "enabled": weighted}
+
+
+def _is_scoring(name: str, score: Manifest) -> bool:
+    if any(each["name"] == name for each in score.get("enabled", ())):
+        return True
+    return not any(each["name"] in (name, "*") for each in score["disabled"])
 
 
 def _resources(r: Random) -> list[Manifest]:

@@ -27,6 +27,14 @@ _KEYS: Final = (
     *("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/other"),
 )
 _ZONES: Final = ("z-a", "z-b", "", "z-a__z-b", "__", "z-a__", "z-a__z-a", "r1", "r1__z-c")
+_MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+_MIGRATED: Final = ",".join(
+    f"kubernetes.io/{plugin}"
+    for plugin in (
+        *("aws-ebs", "gce-pd", "azure-disk", "azure-file", "cinder", "portworx-volume"),
+        "vsphere-volume",
+    )
+)
 _DRIVERS: Final = ("csi.example", "pd.csi.storage.gke.io", "other.example")
 
 
@@ -132,6 +140,9 @@ def _drivers(r: Random, nodes: Sequence[Manifest]) -> list[Manifest]:
         if chance(r, 0.7):
             drivers = [_node_driver(r, name) for name in r.sample(_DRIVERS, r.choice([0, 1, 3]))]
             made.append(manifest(_STORAGE, "CSINode", name_of(node), spec={"drivers": drivers}))
+            if chance(r, 0.5):
+                migrated = r.choice([_MIGRATED, "", "kubernetes.io/cinder,kubernetes.io/unknown"])
+                made[-1]["metadata"]["annotations"] = {_MIGRATED_PLUGINS: migrated}
     return made
 
 
@@ -233,6 +244,12 @@ def _volume(r: Random, name: str, nodes: Sequence[Manifest]) -> Manifest:
             {"local": {"path": "/mnt"}},
             {"gcePersistentDisk": {"pdName": handle}},
             {"nfs": {"server": "s", "path": "/"}},
+            {"awsElasticBlockStore": {"volumeID": r.choice(["vol-1", "aws://z-a/", handle])}},
+            {"azureDisk": {"diskName": handle, "diskURI": f"/disks/{handle}", "kind": "Managed"}},
+            {"cinder": {"volumeID": handle}},
+            {"portworxVolume": {"volumeID": handle}},
+            {"vsphereVolume": {"volumePath": handle}},
+            {"azureFile": {"secretName": "s", "shareName": handle}},
         ]
     )
     labels = {}
