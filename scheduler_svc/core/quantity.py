@@ -62,10 +62,10 @@ def _parse(text: str) -> int:
 
 
 def milli_value(nano: int) -> int:
-    """Round nano-units up to milli-units (a CPU amount), at most `MAX_AMOUNT`."""
-    return min(MAX_AMOUNT, -(-nano // NANO_PER_MILLI))
+    """Round nano-units up to milli-units (a CPU amount), 0 to `MAX_AMOUNT`."""
+    return max(0, min(MAX_AMOUNT, -(-nano // NANO_PER_MILLI)))
 
 
 def unit_value(nano: int) -> int:
-    """Round nano-units up to whole units (bytes, Pods, devices), at most `MAX_AMOUNT`."""
-    return min(MAX_AMOUNT, -(-nano // NANO_PER_UNIT))
+    """Round nano-units up to whole units (bytes, Pods, devices), 0 to `MAX_AMOUNT`."""
+    return max(0, min(MAX_AMOUNT, -(-nano // NANO_PER_UNIT)))

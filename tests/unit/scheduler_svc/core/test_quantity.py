@@ -87,6 +87,8 @@ def test_amounts_are_rounded_up() -> None:
 
 
 def test_amounts_are_bounded() -> None:
+    """The API server refuses negative ones, a file may have them."""
+    assert milli_value(-5 * NANO) == unit_value(-5 * NANO) == 0
     assert milli_value(MAX_INT64 * NANO) == MAX_AMOUNT
     assert unit_value(2 * MAX_INT64 * NANO) == MAX_AMOUNT
     assert MAX_AMOUNT == 2**53
