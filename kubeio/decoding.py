@@ -1,11 +1,12 @@
 """From the bytes of a list or a watch to objects of the caller's type.
 
 An event is decoded once, straight into the caller's struct. Only where that fails is
-it read a second time, with all but the metadata left out, to tell an object that we
+it read again: without nulls, which Go writes where it has no list and which mean what an
+absent field means; then with all but the metadata left out, to tell an object that we
 cannot read (skip it, by its name) from an answer that is no API server's (hang up).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -128,7 +129,7 @@ class ObjectDecoder(Generic[T]):
             "WatchEvent", [("type", str), ("object", query.object_type)], gc=False
         )
         self._decode_event: Callable[[bytes], Any] = msgspec.json.Decoder(event_type).decode
-        self._decode_object: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(
+        self._decode_object: Callable[[bytes | msgspec.Raw], Any] = msgspec.json.Decoder(
             query.object_type
         ).decode
         self._decode_page = msgspec.json.Decoder(ListPage).decode
@@ -159,7 +160,7 @@ class ObjectDecoder(Generic[T]):
     def item(self, item: msgspec.Raw) -> Decoded[T]:
         """Decode a list's item; `MalformedResponseError` if it has no metadata."""
         try:
-            decoded = self._decode_object(item)
+            decoded = self._read_object(item)
             return Decoded(decoded.metadata, self._converted(decoded))
         except ValueError as error:
             return Decoded(self.metadata(item), None, str(error))
@@ -181,13 +182,25 @@ class ObjectDecoder(Generic[T]):
             Where the line is no watch event.
         """
         try:
-            event = self._decode_event(line)
+            event = self._read_event(line)
             if event.type in OBJECT_EVENTS:
                 decoded = event.object
                 return event.type, Decoded(decoded.metadata, self._converted(decoded))
         except ValueError as error:
             return self._event_without_object(line, str(error))
         return self._event_without_object(line, "")
+
+    def _read_object(self, item: msgspec.Raw) -> Any:
+        try:
+            return self._decode_object(item)
+        except msgspec.ValidationError:
+            return self._decode_object(_again(item))
+
+    def _read_event(self, line: bytes) -> Any:
+        try:
+            return self._decode_event(line)
+        except msgspec.ValidationError:
+            return self._decode_event(_again(line))
 
     def _converted(self, decoded: Any) -> Any:
         return decoded if self._convert is None else self._convert(decoded)
@@ -217,3 +230,17 @@ class ObjectDecoder(Generic[T]):
         return MalformedResponseError(
             f"{self._name}: {expected} was expected{why}: {shorten(body) or 'nothing came'}"
         )
+
+
+def without_nulls(value: Any) -> Any:
+    """Leave out all fields of a JSON value that are null: Go writes it for a list it lacks."""
+    if isinstance(value, Mapping):
+        return {key: without_nulls(field) for key, field in value.items() if field is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value
+
+
+def _again(document: bytes | msgspec.Raw) -> bytes:
+    """Write a document without nulls. Cost: 0.2 ms for 7 KB."""
+    return msgspec.json.encode(without_nulls(msgspec.json.decode(document)))

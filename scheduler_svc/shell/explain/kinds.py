@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubeio.decoding import without_nulls
 from scheduler_svc.core.annotated_objects import AnnotatedPod
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.errors import InputError
@@ -108,15 +109,7 @@ def _convert(manifest: Manifest, type_: type[Any]) -> Any:
     try:
         return msgspec.convert(manifest, type_)
     except msgspec.ValidationError:
-        return msgspec.convert(_without_nulls(manifest), type_)
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value
+        return msgspec.convert(without_nulls(manifest), type_)
 
 
 def _label(metadata: Manifest) -> str:

@@ -15,6 +15,7 @@ from scheduler_svc.shell.decode import (
     pod_view,
     priority_class_view,
 )
+from scheduler_svc.shell.object_views import object_views
 from scheduler_svc.shell.view import View
 
 POD: dict[str, Any] = {
@@ -110,6 +111,28 @@ def test_object_that_cannot_be_used_is_named_and_says_why(
     assert decoded.object is None
     assert decoded.metadata.name == document["metadata"]["name"]
     assert where in decoded.problem
+
+
+NULLS: list[tuple[View[Any], dict[str, Any]]] = [
+    (pod_view(), {"metadata": POD["metadata"], "spec": {"containers": None, "volumes": None}}),
+    # As a kubelet tells of an image whose name has been given to another.
+    (node_view(), {**NODE, "status": {"images": [{"names": None, "sizeBytes": 1}]}}),
+    # As every kubelet without CSI drivers has it.
+    (object_views(["NodeVolumeLimits"])["csinodes"], {**NODE, "spec": {"drivers": None}}),
+]
+
+
+@pytest.mark.parametrize(("view", "document"), NULLS)
+def test_null_is_the_same_as_nothing(view: View[Any], document: dict[str, Any]) -> None:
+    """Go writes it for a list it lacks, where the field is not optional."""
+    decoder = ObjectDecoder(view.query)
+    listed = decoder.item(msgspec.Raw(json.dumps(document).encode()))
+    assert listed.problem == ""
+    assert listed.object is not None
+    line = json.dumps({"type": "MODIFIED", "object": document}).encode()
+    kind, watched = decoder.event(line)
+    assert (kind, watched.problem) == ("MODIFIED", "")
+    assert watched.object is not None
 
 
 def test_changes_become_events() -> None:
