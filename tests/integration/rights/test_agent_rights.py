@@ -30,11 +30,12 @@ class Agent:
     """An agent on a Node of its own, whose kubelet knows nothing of its Pods."""
 
     def __init__(
-        self, plane: ControlPlane, process: SchedulerProcess, name: str, reader: str
+        self, plane: ControlPlane, process: SchedulerProcess, account: Account, reader: str
     ) -> None:
         self.plane = plane
         self.process = process
-        self.name = name
+        self.name = account.name
+        self.own_token = account.token
         self.reader = reader
 
     def look(self) -> None:
@@ -69,6 +70,10 @@ class Agent:
         """Give why it is ready or not."""
         return self.process.get("/readyz?verbose")[1]
 
+    def divergences(self) -> str:
+        """Give what `berthmaster diagnose` is told, which brings a token of the agent's account."""
+        return self.process.get("/divergences", token=self.own_token)[1]
+
     def metrics(self) -> str:
         """Give its metrics."""
         return self.process.get("/metrics", token=self.reader)[1]
@@ -86,6 +91,7 @@ ACTS: Final[Mapping[str, tuple[Callable[[Agent], None], Callable[[Agent], str]]]
     "get nodes/configz": (Agent.look, _log),
     "list events": (Agent.start_pod, _log),
     "create events": (Agent.create_pod, _log),
+    "get /divergences": (Agent.look, Agent.divergences),
     "create tokenreviews": (Agent.answer, _log),
     "create subjectaccessreviews": (Agent.answer, _log),
 }
@@ -112,7 +118,7 @@ def running(
             *("--kubelet-poll-interval=1s", "--write-events-after=1s", *arguments),
         ) as process,
     ):
-        yield Agent(plane, process, name, reader)
+        yield Agent(plane, process, account, reader)
         at_once = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
         request(plane, "DELETE", f"{PODS}/{name}", at_once)
 
@@ -157,13 +163,15 @@ def test_nothing_is_refused_to_an_agent_with_all_rights_and_all_are_used(
         up = 'berthmaster_kubelet_endpoint_up{endpoint="%s"} 1.0'
         for endpoint in ("pods", "runningpods", "metrics", "configz"):
             assert up % endpoint in agent.metrics()
+        assert '"divergences":' in agent.divergences()
         assert 'code="403"' not in agent.metrics()
         assert "orbidden" not in agent.process.log()
     calls = calls_of(audit_log, account)
     assert [call for call in calls if call["responseStatus"]["code"] in (401, 403)] == []
     seen = {right_of(call) for call in calls}
-    # The kubelet asks the API server about the others, and is not asked by it.
-    assert {right for right in RIGHTS if not right.resource.startswith("nodes/")} <= seen
+    # Kubelet and agent ask the API server about the others, which it is not asked for itself.
+    asked = {r for r in RIGHTS if not (r.resource.startswith("nodes/") or r.path)}
+    assert asked <= seen
 
 
 def has_event(plane: ControlPlane, pod_name: str) -> bool:
