@@ -23,6 +23,7 @@ from tests.integration.agent_process import AgentProcess
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_faults.loop_thread import LoopThread
 from tests.integration.scheduler_process import SchedulerProcess
+from tests.integration.test_live_refusals import refuse, wait_bound
 from tests.monitoring.claiming_pods import live_with_claims, prepare_claims
 from tests.monitoring.shipped import scrape_configuration
 from tests.unit.kubeio.fake_api import Handler, serving
@@ -142,6 +143,14 @@ class ObservedCluster:
             self._wait_ready(names[what])
         self._create(names["urgent"], requests={"cpu": "3"}, priorityClassName="high")
         self._wait_ready(names["urgent"])
+        turned_away = f"turned-away-{self.rounds}"
+        self._create(
+            turned_away,
+            nodeSelector={"kubernetes.io/hostname": BARE_NODE},
+            tolerations=[{"operator": "Exists"}],  # it is unreachable after a while
+        )
+        wait_bound(self.plane, turned_away)
+        refuse(self.plane, turned_away)
         live_with_claims(self.plane, NODE, self.rounds)
         for what in ("web", "urgent"):
             request(self.plane, "DELETE", f"{PODS}/{names[what]}")
