@@ -15,6 +15,11 @@ OLDEST_KUBELET_MINORS: Final = 3
 """So many minor versions may a kubelet be behind the API server, and none ahead."""
 JOINING_SECONDS: Final = 60.0
 """A Node that young may still be starting."""
+CONTROL_PLANE_TAINTS: Final = (
+    "node-role.kubernetes.io/control-plane:NoSchedule",
+    "node-role.kubernetes.io/master:NoSchedule",
+)
+"""As every installer sets them: that they are there is no news."""
 _LIST: Final = "kubectl get nodes"
 _MINOR: Final = re.compile(r"v?(\d+)\.(\d+)")
 
@@ -137,12 +142,14 @@ def _check_taints(nodes: Sequence[NodeState]) -> Iterator[Finding]:
         return
     most_first = sorted(by_taint.items(), key=lambda item: (-len(item[1]), item[0]))
     concerned = {node.name for each in by_taint.values() for node in each}
+    is_usual = all(taint in CONTROL_PLANE_TAINTS for taint in by_taint)
+    names = f": {', '.join(sorted(by_taint))}" if is_usual else ""
     yield Finding(
         check="nodes-tainted",
-        severity=Severity.NOTE,
+        severity=Severity.OK if is_usual else Severity.NOTE,
         area=Area.NODES,
         what=f"{len(concerned)} of {_nodes(len(nodes))} "
-        f"{'has' if len(concerned) == 1 else 'have'} taints.",
+        f"{'has' if len(concerned) == 1 else 'have'} taints{names}.",
         why="Only Pods that tolerate these come there.",
         count=len(concerned),
         objects=tuple(sorted(concerned))[:OBJECTS_TOLD],

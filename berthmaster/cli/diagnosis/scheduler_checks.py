@@ -183,8 +183,8 @@ def _check_replicas(installation: Installation, facts: Facts) -> Iterator[Findin
             if settled
             else Severity.NOTE,
             area=Area.SCHEDULER,
-            what=f"{title(installation)}: {len(unready)} of {len(replicas)} replicas are "
-            "not ready.",
+            what=f"{title(installation)}: {len(unready)} of {len(replicas)} replicas "
+            f"{'is' if len(unready) == 1 else 'are'} not ready.",
             why="Nobody schedules." if is_all else "Fewer replicas can take over from the leader.",
             next_command=f"kubectl -n {unready[0].namespace} describe pod {unready[0].name}",
             objects=_keys(unready),
@@ -220,8 +220,8 @@ def _check_restarts(
             check="replicas-restarted",
             severity=Severity.NOTE,
             area=Area.SCHEDULER,
-            what=f"{title(installation)}: {len(restarted)} replicas were restarted within "
-            "the hour.",
+            what=f"{title(installation)}: {len(restarted)} of {len(replicas)} replicas "
+            f"{'was' if len(restarted) == 1 else 'were'} restarted within the hour.",
             why="A leader that cannot renew its Lease ends itself; a crash would be a fault.",
             next_command=f"kubectl -n {first.namespace} logs {first.name} --previous --tail=50",
             objects=_keys(restarted),

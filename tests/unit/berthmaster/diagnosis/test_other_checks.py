@@ -130,6 +130,18 @@ def test_pressure_cordons_and_taints() -> None:
     assert tainted.detail == ("dedicated=batch:NoSchedule: 1 Node",)
 
 
+def test_taints_of_the_control_plane_are_no_news() -> None:
+    taint = "node-role.kubernetes.io/control-plane:NoSchedule"
+    first = node("n1", taints=(taint,))
+    usual = only(judged(nodes=(first, node("n2"))), "nodes-tainted")
+    assert usual.severity is Severity.OK
+    assert usual.what == f"1 of 2 Nodes has taints: {taint}."
+    own = node("n2", taints=("dedicated=batch:NoSchedule",))
+    found = only(judged(nodes=(first, own)), "nodes-tainted")
+    assert found.severity is Severity.NOTE
+    assert len(found.detail) == 2
+
+
 @pytest.mark.parametrize(
     ("version", "is_skewed"),
     [("v1.36.0", False), ("v1.33.9", False), ("v1.32.0", True), ("v1.37.0", True), ("odd", False)],
