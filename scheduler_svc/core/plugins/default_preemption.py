@@ -88,10 +88,11 @@ class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
         rows = attempt.diagnosis.rows_with(Code.UNSCHEDULABLE, columns)
         search = Search(attempt, self._current_budgets(attempt))
         found = search.run(_rotated(rows, attempt.seed), self._wanted_count(len(rows)))
-        if not found.candidates and found.errors:
-            text = found.errors[0]
-            if len(found.errors) > 1:
-                text = f"[{', '.join(found.errors)}]"
+        # A Filter may have come upon something odd where evictions let it look for the first time.
+        failure = attempt.prepared.failure()
+        errors = [*found.errors, *(() if failure is None else (failure.message,))]
+        if not found.candidates and errors:
+            text = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
             return PostFilterResult(Status(Code.ERROR, (f"preemption: {text}",)))
         if not found.candidates:
             diagnosis = Diagnosis(columns.node_count, tuple(found.groups), _NOT_HELPFUL)

@@ -1,17 +1,23 @@
 """Whether a Pod may preempt, whom, and what it is told."""
 
 import msgspec
+import numpy as np
 import pytest
 
 from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.effects import PodReference, ReportPreemption
 from scheduler_svc.core.framework.diagnosis import Diagnosis
+from scheduler_svc.core.framework.interface import State
 from scheduler_svc.core.framework.post_filter import FailedAttempt, PostFilterResult
+from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.objects import PodCondition
 from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
+from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SUCCESS, Code, Status
 from tests.builders import make_node_info, make_pod_info
+from tests.scripted_plugins import Filtering, PreFiltering, node_names
 from tests.unit.scheduler_svc.core.preemption.building import budget, failed_attempt, pod
 
 PREEMPTED = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler")
@@ -220,3 +226,37 @@ def test_nodes_that_turned_the_pod_away_for_no_reason_are_an_error(
     result = ask(msgspec.structs.replace(attempt, diagnosis=everywhere))
     assert result.status == Status(Code.ERROR, (message,))
     assert result.nomination is None
+
+
+class Broken(PreFiltering, Filtering):
+    """Fails on the Nodes it is asked about, but for one."""
+
+    name = "Broken"
+
+    def __init__(self, sound: str) -> None:
+        PreFiltering.__init__(self)
+        Filtering.__init__(self)
+        self._sound, self._failed = sound, False
+
+    def filter(self, state: State, nodes: NodeView) -> BoolArray:
+        passed = np.array([name == self._sound for name in node_names(nodes)], dtype=np.bool_)
+        self._failed |= not passed.all()
+        return passed
+
+    def failure(self, state: State) -> Status | None:
+        return Status(Code.ERROR, ("broken",)) if self._failed else None
+
+
+@pytest.mark.parametrize("sound", ["", "n1"])
+def test_a_filter_that_fails_once_there_is_room(sound: str) -> None:
+    """Its error is that of the preemption, unless another Node is a candidate."""
+    nodes = [make_node_info("n0"), make_node_info("n1")]
+    pods = [on("n0", "p0", 4), on("n1", "p1", 4)]
+    attempt = failed_attempt(wants(4), nodes, pods, filters=[NodeResourcesFit(), Broken(sound)])
+    assert attempt.prepared.failure() is None, "nobody got that far"
+    result = ask(attempt)
+    if sound:
+        assert (result.status, result.nomination) == (SUCCESS, sound)
+    else:
+        assert result.status == Status(Code.ERROR, ("preemption: broken",))
+        assert result.nomination is None
