@@ -80,8 +80,13 @@ def fetch(folder: Path) -> None:
             needed.mkdir(parents=True)
         options = (*APT_OPTIONS, f"Dir::State::Lists={lists}", f"Dir::Cache={cache}")
         apt = ("apt-get", "--quiet", *(part for option in options for part in ("-o", option)))
-        _run("apt-get update", *apt, "update", folder=scratch)
-        _run("apt-get download", *apt, "download", PACKAGE, folder=scratch)
+        # It fails for no host that is out of reach, since others may have what is wanted.
+        lines = _run("apt-get update", *apt, "update", folder=scratch).splitlines()
+        warnings = [line for line in lines if line.startswith("W: ")]
+        try:
+            _run("apt-get download", *apt, "download", PACKAGE, folder=scratch)
+        except NotFetchedError as error:
+            raise NotFetchedError("; ".join([*warnings[:1], str(error)])) from None
         [package] = scratch.glob("*.deb")
         _run("dpkg-deb", "dpkg-deb", "--extract", str(package), "unpacked", folder=scratch)
         for each in PROGRAMS:
@@ -95,7 +100,7 @@ def fetch(folder: Path) -> None:
                 raise
 
 
-def _run(what: str, *command: str, folder: Path) -> None:
+def _run(what: str, *command: str, folder: Path) -> str:
     try:
         done = subprocess.run(
             command,
@@ -115,3 +120,4 @@ def _run(what: str, *command: str, folder: Path) -> None:
     if done.returncode != 0:
         last = (done.stdout.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         raise NotFetchedError(f"{what}: {last}")
+    return done.stdout

@@ -10,6 +10,7 @@ from tests.monitoring.prometheus_package import ADVICE, NotFetchedError, fetch, 
 
 NO_ARCHIVE = """#!/bin/sh
 case "$*" in
+  *update*) echo "W: Failed to fetch http://archive.example/InRelease" ;;
   *download*) echo "E: Unable to locate package prometheus" >&2; exit 100 ;;
 esac
 """
@@ -46,6 +47,10 @@ def test_an_archive_that_cannot_be_reached_leaves_nothing(programs: Path, tmp_pa
     apt = programs / "apt-get"
     apt.write_text(NO_ARCHIVE)
     apt.chmod(0o755)
-    with pytest.raises(NotFetchedError, match=r"^apt-get download: E: Unable to locate package"):
+    with pytest.raises(NotFetchedError) as caught:
         fetch(tmp_path / "cache/prometheus")
+    assert str(caught.value) == (
+        "W: Failed to fetch http://archive.example/InRelease; "
+        "apt-get download: E: Unable to locate package prometheus"
+    )
     assert list((tmp_path / "cache").iterdir()) == []
