@@ -1,11 +1,11 @@
-"""Pods on Nodes whose volumes make no sense: a claim made for another Pod, a malformed id.
+"""Pods on Nodes whose volumes make no sense: another Pod's claim, or no name, a malformed id.
 
 Source: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go (`filterAttachableVolumes`),
 v1.36.3.
 """
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
 from scheduler_svc.core.cluster_objects import ObjectStore, object_key
 from scheduler_svc.core.pods import PodInfo
@@ -13,6 +13,7 @@ from scheduler_svc.core.storage_objects import PersistentVolumeClaim
 from scheduler_svc.core.volumes.claims import claims_of, ownership_error
 from scheduler_svc.core.volumes.migration import Untranslatable, inline_csi_volume
 
+NO_NAME: Final = "PersistentVolumeClaim had no name"
 _Place = tuple[int, str]  # row, uid
 
 
@@ -65,7 +66,8 @@ class FaultyPods:
         claims = iter(claims_of(pod))
         for volume in pod.volumes:
             if volume.persistent_volume_claim is not None:
-                next(claims)
+                if not next(claims).name:
+                    return NO_NAME
             elif volume.ephemeral is not None:
                 claim = self._claims.by_key.get(object_key(pod.namespace, next(claims).name))
                 fault = "" if claim is None else ownership_error(pod, claim)

@@ -79,3 +79,8 @@ def test_two_pods_may_want_the_same_claim() -> None:
     cache.remove("uid-a")
     tell(cache.cluster, make_claim("p-scratch", owner="uid-b"))
     assert faults(cache.cluster) == {}
+
+
+def test_a_claim_may_have_no_name() -> None:
+    cache = make_storage_cache(NODES, [], [pod_with(*claiming("data", ""), node="b")])
+    assert faults(cache.cluster) == {"b": "PersistentVolumeClaim had no name"}
