@@ -2,9 +2,9 @@
 
 After ``GOCOVERDIR=DIR python -m tests.parity --cover`` run ``python -m tests.parity.reach DIR``,
 with ``--lines`` to see what is not reached. What is no part of deciding about a Pod is left out:
-hints, writes before a Binding, gangs, the copying of states, and what is behind features that
-are off. What is behind a check for an error, or for a feature, is told by itself: most of it
-guards against states and arguments that the framework never passes (README.md).
+hints, writes before a Binding, gangs, logging, the copying of states, and what is behind
+features that are off. What is behind a check for an error, or for a feature, is told by itself:
+most of it guards against states and arguments that the framework never passes (README.md).
 """
 
 import re
@@ -38,12 +38,19 @@ _NOT_DECIDING: Final = re.compile(
 )
 _GUARD: Final = re.compile(
     r"err != nil|errors\.Is\(|!ok\b|!exists\b|[sS]tatus != nil|IsSuccess\(\)|IsNotFound\("
-    r"|\.enabled\b|fts\.|opts\.|\.enable[A-Z]|[fF]eatureGate|loggerV|getErrorAsStatus"
+    r"|\.enabled\b|fts\.|opts\.|\.enable[A-Z]|[fF]eatureGate|getErrorAsStatus"
 )
 _NOT_DECIDING_FILES: Final = re.compile(
     r"(test_utils|fake_binder|passive_assume_cache|gangscheduling|podgroup\w*|topologyaware"
     r"|nodeallocatabledynamicresources|schedulinggates|defaultbinder|volumebinding/scorer)"
 )
+# What is there for hints, for a feature that is off, or for nobody.
+_NOT_DECIDING_PLACES: Final = re.compile(
+    r"volumebinding/volume_binding\.go:(Score|ScoreExtensions|New\.func\d*)"
+    r"|volumezone/volume_zone\.go:(isPVCRequestedFromPod|getPersistentVolumeClaimNameFromPod)"
+    r"|volumebinding/binder\.go:(Len|Less|Swap)|nodevolumelimits/csi_manager\.go:List"
+)
+_LOG: Final = re.compile(r"loggerV")
 _BLOCK: Final = re.compile(r"^(\S+):(\d+)\.\d+,\d+\.\d+ (\d+) (\d+)$")
 _FUNCTION: Final = re.compile(r"^(\S+):(\d+):\s+(\S+)\s")
 
@@ -67,7 +74,10 @@ def main(directory: str, *, shows_lines: bool) -> None:
     for block in sorted(_blocks(profile.read_text())):
         starts, names = functions[block.file]
         name = names[bisect_right(starts, block.line) - 1]
+        place = f"{block.file.removeprefix(_PLUGINS)}:{name}"
         if _NOT_DECIDING.match(name) or _NOT_DECIDING_FILES.search(block.file):
+            continue
+        if _NOT_DECIDING_PLACES.fullmatch(place) or _LOG.search(sources.line(block)):
             continue
         plugin = block.file.removeprefix(_PLUGINS).rpartition("/")[0]
         total[plugin] += block.statements
@@ -78,8 +88,8 @@ def main(directory: str, *, shows_lines: bool) -> None:
         if _GUARD.search(line):
             guarded[plugin] += block.statements
         elif shows_lines:
-            place = f"{block.file.removeprefix(_PLUGINS)}:{block.line}"
-            sys.stdout.write(f"{place} {name}: {block.statements} after `{line}`\n")
+            where = f"{block.file.removeprefix(_PLUGINS)}:{block.line}"
+            sys.stdout.write(f"{where} {name}: {block.statements} after `{line}`\n")
     for plugin, count in sorted(total.items()):
         _tell(plugin, reached[plugin], count, guarded[plugin])
     _tell("all", reached.total(), total.total(), guarded.total())

@@ -28,13 +28,14 @@ _KEYS: Final = (
 )
 _ZONES: Final = ("z-a", "z-b", "", "z-a__z-b", "__", "z-a__", "z-a__z-a", "r1", "r1__z-c")
 _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
-_MIGRATED: Final = ",".join(
+_IN_TREE: Final = tuple(
     f"kubernetes.io/{plugin}"
     for plugin in (
         *("aws-ebs", "gce-pd", "azure-disk", "azure-file", "cinder", "portworx-volume"),
         "vsphere-volume",
     )
 )
+_MIGRATED: Final = ",".join(_IN_TREE)
 _DRIVERS: Final = ("csi.example", "pd.csi.storage.gke.io", "other.example")
 
 
@@ -58,7 +59,7 @@ def odd_volumes(r: Random, pods: Sequence[Manifest], nodes: Sequence[Manifest]) 
                 name = f"odd-{number}-{place}"
                 known.append(name)
                 made += _claim(r, name, namespace, nodes)
-            source: Manifest = {"claimName": name}
+            source: Manifest = {"claimName": "" if chance(r, 0.02) else name}
             if chance(r, 0.2):
                 source["readOnly"] = True
             volumes.append({"name": f"v{place}", "persistentVolumeClaim": source})
@@ -81,7 +82,7 @@ def _relabel(r: Random, labels: dict[str, str]) -> None:
 def _classes(r: Random, nodes: Sequence[Manifest]) -> list[Manifest]:
     made = [
         _class("early", "csi.example", "Immediate"),
-        _class("late", r.choice(_DRIVERS), "WaitForFirstConsumer"),
+        _class("late", r.choice([*_DRIVERS, *_IN_TREE]), "WaitForFirstConsumer"),
         _class("local", "kubernetes.io/no-provisioner", "WaitForFirstConsumer"),
         _class("sized", "sized.example", "WaitForFirstConsumer"),
         _class("far", "csi.example", "WaitForFirstConsumer"),

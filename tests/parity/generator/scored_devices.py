@@ -22,6 +22,8 @@ _SELECTORS: Final = (
     f'device.driver == "{_DRIVER}"',
     f'{_ATTRIBUTES}.model == "a"',
     "!device.allowMultipleAllocations",
+    "device.nothing == 1",
+    f'{_ATTRIBUTES}.model == "z"',
 )
 
 
