@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from berthmaster.cli.diagnosis.declared import OWN_NAME
 from berthmaster.cli.diagnosis.facts import (
     Facts,
     Installation,
@@ -122,6 +123,14 @@ def installation_of(name: str, installations: Sequence[Installation]) -> Install
     return next((each for each in installations if name in each.names), None)
 
 
+def _is_led(name: str, facts: Facts) -> bool:
+    """Whether somebody acts for a schedulerName; of others' schedulers it is taken for granted."""
+    installation = installation_of(name, facts.installations)
+    if installation is None:
+        return name != OWN_NAME or bool(facts.scope.lease)
+    return leads(installation, facts.now)
+
+
 def _check_rejected(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
     room = room_left(facts.nodes) if facts.nodes is not None and facts.usage_is_known else ()
     for group in groups_of(pods):
@@ -144,7 +153,9 @@ def _check_rejected(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Findin
             what=f"{_count(group)} of {first.scheduler_name} {_is(group, 'fits', 'fit')} on no "
             f"Node: {reasons_of(message) or 'no reason is given'}.",
             why="They wait until a Node or a Pod changes so that it may help, "
-            "and are tried again every 5 minutes.",
+            "and are tried again every 5 minutes."
+            if _is_led(first.scheduler_name, facts)
+            else "So it was when a scheduler led; now nobody tries them again.",
             next_command=explain_command(first, facts),
             count=len(group),
             objects=_keys(group),
@@ -185,10 +196,8 @@ def _check_unseen(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]
         if name not in served:
             yield _nobody_serves(name, group, served, facts)
             continue
-        installation = installation_of(name, facts.installations)
-        is_led = installation is None or leads(installation, facts.now)
         late = [pod for pod in group if facts.now - pod.created >= SETTLING_SECONDS]
-        if not is_led:
+        if not _is_led(name, facts):
             yield _waits_for_leader(name, group, facts)
         elif late:
             yield _not_tried(name, late, facts)

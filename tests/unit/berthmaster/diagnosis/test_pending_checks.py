@@ -166,6 +166,22 @@ def test_pods_wait_for_a_leader() -> None:
     assert "pods-not-tried" not in found
 
 
+@pytest.mark.parametrize(
+    ("scheduler_name", "lease_key", "is_told"),
+    [("berthmaster", "", True), ("berthmaster", "infra/mine", False), ("volcano", "", False)],
+)
+def test_without_a_scheduler_of_ours_nobody_tries_its_pods_again(
+    scheduler_name: str, lease_key: str, is_told: bool
+) -> None:
+    pods = tuple(make(scheduler_name=scheduler_name) for make in (rejected, pending))
+    names = frozenset({"berthmaster", "volcano"})
+    scope = Scope(lease=lease_key)
+    found = judged(installations=(), pending=pods, judged_names=names, scope=scope)
+    assert ("nobody tries them" in only(found, "pods-unschedulable").why) is is_told
+    assert ("pods-without-scheduler" in found) is is_told
+    assert ("pods-not-tried" in found) is not is_told
+
+
 def test_a_pod_that_the_scheduler_has_said_nothing_of() -> None:
     found = judged(pending=(pending("old"), pending("young", created=NOW - 3)))
     finding = only(found, "pods-not-tried")
