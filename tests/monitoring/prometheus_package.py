@@ -1,4 +1,4 @@
-"""prometheus and promtool: from PATH, else out of the distribution's package, kept in the cache."""
+"""prometheus and promtool: from PATH, else of the distribution's packages, kept in the cache."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from deploy.programs.sources import default_cache_root
 
-PACKAGE: Final = "prometheus"
 PROGRAMS: Final = ("prometheus", "promtool")
+"""And the packages that have them."""
 ADVICE: Final = "install it: apt install prometheus (Debian, Ubuntu), or put both programs on PATH"
 TIMEOUT_SECONDS: Final = 90.0
 """For all of one command: the lists are 14 MB, the package 20 MB."""
@@ -37,7 +37,7 @@ def program(name: str) -> Path:
     installed = shutil.which(name)
     if installed is not None:
         return Path(installed)
-    folder = default_cache_root() / PACKAGE
+    folder = default_cache_root() / PROGRAMS[0]
     why_not = _why_not_fetched(folder)
     if why_not is not None:
         pytest.skip(f"{name} is not on PATH and cannot be fetched ({why_not}); {ADVICE}")
@@ -83,14 +83,15 @@ def fetch(folder: Path) -> None:
         # It fails for no host that is out of reach, since others may have what is wanted.
         lines = _run("apt-get update", *apt, "update", folder=scratch).splitlines()
         warnings = [line for line in lines if line.startswith("W: ")]
-        try:
-            _run("apt-get download", *apt, "download", PACKAGE, folder=scratch)
-        except NotFetchedError as error:
-            raise NotFetchedError("; ".join([*warnings[:1], str(error)])) from None
-        [package] = scratch.glob("*.deb")
-        _run("dpkg-deb", "dpkg-deb", "--extract", str(package), "unpacked", folder=scratch)
         for each in PROGRAMS:
-            path = scratch / "unpacked/usr/bin" / each
+            path = scratch / "usr/bin" / each
+            if not path.exists():  # older packages of Prometheus have promtool in them
+                try:
+                    _run("apt-get download", *apt, "download", each, folder=scratch)
+                except NotFetchedError as error:
+                    raise NotFetchedError("; ".join([*warnings[:1], str(error)])) from None
+                [package] = scratch.glob(f"{each}_*.deb")
+                _run("dpkg-deb", "dpkg-deb", "--extract", str(package), ".", folder=scratch)
             _run(each, str(path), "--version", folder=scratch)
             path.rename(new / each)
         try:
