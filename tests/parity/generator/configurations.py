@@ -17,6 +17,7 @@ _SCORES: Final = (
 _SCORING_ALONE: Final = frozenset(
     {"NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
 )
+_VOLUMES: Final = ("VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits")
 _EVERYWHERE: Final = (*_FILTERS, "NodeResourcesBalancedAllocation", "ImageLocality")
 _SCORED: Final = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi", "pods")
 
@@ -51,8 +52,8 @@ def _plugins(r: Random) -> Manifest:
     if chance(r, 0.3):
         absent = r.sample(_EVERYWHERE, r.choice([1, 1, 2, 4]))
         if chance(r, 0.3):
-            # What it would reject is left to the other plugins of volumes.
-            absent = ["VolumeBinding"]
+            # What one would reject is left to the others.
+            absent = r.sample(_VOLUMES, r.choice([1, 2, 3]))
         made["multiPoint"] = {"disabled": [{"name": name} for name in absent]}
     elif chance(r, 0.1):
         order = r.sample(_EVERYWHERE, len(_EVERYWHERE))

@@ -293,6 +293,7 @@ def _other(r: Random) -> Manifest:
         [
             {"csi": {"driver": r.choice(_DRIVERS)}},
             {"gcePersistentDisk": {"pdName": "same", "readOnly": chance(r, 0.5)}},
+            {"awsElasticBlockStore": {"volumeID": "aws://z-a/bad"}},
             {"emptyDir": {}},
             {"configMap": {"name": "c"}},
             {"iscsi": {"targetPortal": "p", "iqn": "", "lun": 0, "readOnly": chance(r, 0.5)}},
