@@ -109,7 +109,7 @@ class ObservedCluster:
     def scrape_jobs(self) -> list[dict[str, Any]]:
         """Give the documented job, with targets as it would find them in a cluster."""
         [job] = scrape_configuration()["scrape_configs"]
-        del job["kubernetes_sd_configs"]  # Debian's Prometheus is built without
+        del job["kubernetes_sd_configs"]  # Debian 12's Prometheus is built without
         targets = [
             target("scheduler", process, pod=f"scheduler-{number}", node=f"server-{number}")
             for number, process in enumerate(self.schedulers)
