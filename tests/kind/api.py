@@ -111,7 +111,7 @@ class Api:
         try:
             status, answer = self._exchange(method, path, text, content_type)
         except (OSError, http.client.HTTPException) as error:
-            self._drop()
+            self.close()
             # A connection that was at rest may have been closed; that harms no question.
             if is_kept and method == "GET":
                 return self.request(method, path, body, content_type=content_type)
@@ -119,6 +119,12 @@ class Api:
         if status == 429 or 500 <= status <= 504:
             raise ApiAwayError(f"{method} {path}: {status} {answer[:500]!r}")
         return status, json.loads(answer)
+
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _accepted(
         self, method: str, path: str, body: Object | None = None, *, content_type: str = _JSON
@@ -136,11 +142,6 @@ class Api:
         self._connection.request(method, path, text, {"Content-Type": content_type})
         response = self._connection.getresponse()
         return response.status, response.read()
-
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
 
 @contextmanager

@@ -106,7 +106,7 @@ def kind_cluster(
 
 
 @pytest.fixture(scope="session")
-def cluster(kind_cluster: Any) -> KindCluster:
+def cluster(kind_cluster: Any) -> Iterator[KindCluster]:
     """Give the cluster with Berthmaster in it."""
     programs = obtain_binaries(PROGRAMS, reporter=SilentReporter())
     paths = {name: program.path for name, program in programs.items()}
@@ -119,7 +119,8 @@ def cluster(kind_cluster: Any) -> KindCluster:
     if made.api.find(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{READER}") is None:
         made.api.create(account)
     wait_for("a scheduler leads", made.leader)
-    return made
+    yield made
+    made.api.close()
 
 
 @pytest.fixture

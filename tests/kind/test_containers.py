@@ -79,10 +79,11 @@ def test_preemption_evicts_and_the_preemptor_runs(
     request.addfinalizer(lambda: cluster.api.find(path) and cluster.api.patch(path, release))
     wait_pod_running(cluster, namespace, "victim")
 
-    half = container(**requesting(cpu=f"{free // 2}m"))
-    cluster.api.create(pod("ordinary", namespace, half, **here))
+    # Room for one of these once the victim is gone, not for two.
+    large = container(**requesting(cpu=f"{free * 2 // 3}m"))
+    cluster.api.create(pod("ordinary", namespace, large, **here))
     wait_unschedulable(cluster, namespace, "ordinary")
-    preemptor = pod("urgent", namespace, half, priorityClassName=urgent, **here)
+    preemptor = pod("urgent", namespace, large, priorityClassName=urgent, **here)
     uid = cluster.api.create(preemptor)["metadata"]["uid"]
     assert wait_pod_running(cluster, namespace, "urgent")["spec"]["nodeName"] == node
 
@@ -175,7 +176,7 @@ def test_host_ports_are_one_a_node(cluster: KindCluster, namespace: str) -> None
         "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
         "2 node(s) didn't have free ports for the requested pod ports."
     )
-    cluster.api.delete(path_of(running[0]))
+    cluster.api.delete(path_of_pods(namespace, running[0]["metadata"]["name"]))
     started = wait_pod_running(cluster, namespace, waiting)
     assert started["spec"]["nodeName"] == running[0]["spec"]["nodeName"]
 

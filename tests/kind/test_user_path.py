@@ -112,13 +112,14 @@ def test_unserved_name_is_left_alone(cluster: KindCluster, namespace: str) -> No
 def test_explain_asks_the_leader(cluster: KindCluster, namespace: str) -> None:
     cluster.api.create(pod("huge", namespace, container(**requesting(cpu="1000"))))
     wait_unschedulable(cluster, namespace, "huge")
-    asked = ("explain", "pod", "huge", f"--namespace={namespace}", "--lease")
-    [answer] = cluster.berthmaster(*asked, f"{NAMESPACE}/{RELEASE}", "-o", "json").splitlines()
-    nodes = json.loads(answer)["nodes"]
-    assert {name: node["plugin"] for name, node in nodes.items()} == {
+    asked = ("explain", "pod", "huge", f"--namespace={namespace}", "-o", "json")
+    answers = cluster.berthmaster(*asked, "--lease", f"{NAMESPACE}/{RELEASE}").splitlines()
+    now, remembered = (json.loads(line) for line in answers)
+    assert {name: node["plugin"] for name, node in now["nodes"].items()} == {
         cluster.control_plane: "TaintToleration",
         **dict.fromkeys(cluster.workers, "NodeResourcesFit"),
     }
+    assert (remembered["result"], remembered["message"]) == ("unschedulable", TOO_LARGE)
 
 
 def test_helm_test_passes(cluster: KindCluster) -> None:
