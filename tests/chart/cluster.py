@@ -75,6 +75,14 @@ def token_of(plane: ControlPlane, namespace: str, account: str) -> str:
     return token
 
 
+def write_kubeconfig(plane: ControlPlane, token: str, path: Path) -> None:
+    """Write a kubeconfig by which somebody comes with this token."""
+    kubeconfig = yaml.safe_load(plane.kubeconfig_path.read_text())
+    for user in kubeconfig["users"]:
+        user["user"] = {"token": token}
+    path.write_text(yaml.safe_dump(kubeconfig))
+
+
 def is_allowed(plane: ControlPlane, user: str, right: tuple[str, ...], namespace: str = "") -> bool:
     """Ask whether a user has one verb (group, resource, path, verb)."""
     group, resource, path, verb = right
@@ -117,11 +125,8 @@ def start_scheduler(
     folder.mkdir()
     configuration = find(documents, "ConfigMap", metadata["name"])["data"]["scheduler.yaml"]
     (folder / "scheduler.yaml").write_text(configuration)
-    kubeconfig = yaml.safe_load(plane.kubeconfig_path.read_text())
     token = token_of(plane, metadata["namespace"], pod["serviceAccountName"])
-    for user in kubeconfig["users"]:
-        user["user"] = {"token": token}
-    (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    write_kubeconfig(plane, token, folder / "kubeconfig")
     subcommand, *flags = pod["containers"][0]["args"]
     assert subcommand == "scheduler"
     told = [flag.replace("/etc/berthmaster/config", str(folder)) for flag in flags]

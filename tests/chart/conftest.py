@@ -15,8 +15,7 @@ from tests.chart.rendering import Helm
 
 # By the fixtures that give them.
 _PROGRAMS: Final = {
-    "helm": "helm",
-    "cluster_helm": "helm",
+    "helm_program": "helm",
     "helm_docs": "helm-docs",
     "kubeconform": "kubeconform",
     "kubectl": "kubectl",
@@ -41,9 +40,14 @@ def program(name: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
+def helm_program() -> Path:
+    return program("helm")
+
+
+@pytest.fixture(scope="session")
+def helm(helm_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Helm:
     """Give helm, which knows no cluster."""
-    return Helm(program("helm"), tmp_path_factory.mktemp("helm"))
+    return Helm(helm_program, tmp_path_factory.mktemp("helm"))
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +84,9 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 
 
 @pytest.fixture(scope="session")
-def cluster_helm(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Helm:
+def cluster_helm(
+    helm_program: Path, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Helm:
     """Give helm, which installs as the administrator."""
     home = tmp_path_factory.mktemp("helm-in-cluster")
-    return Helm(program("helm"), home, control_plane.kubeconfig_path)
+    return Helm(helm_program, home, control_plane.kubeconfig_path)

@@ -24,6 +24,7 @@ from tests.chart.cluster import (
     objects_of,
     start_scheduler,
     token_of,
+    write_kubeconfig,
 )
 from tests.chart.rendering import CHART, Document, Helm, HelmError, find
 from tests.chart.test_rights import rights
@@ -253,3 +254,24 @@ def test_lease_that_somebody_else_made_is_left_alone(
     cluster_helm.run("upgrade", "berthmaster", str(CHART), "--namespace=three")
     cluster_helm.run("uninstall", "berthmaster", "--namespace=three")
     assert read(control_plane, f"{leases}/berthmaster")
+
+
+def test_admin_of_a_namespace_installs_where_rights_come_from_elsewhere(
+    control_plane: ControlPlane, helm_program: Path, tmp_path: Path
+) -> None:
+    create(control_plane, "/api/v1/namespaces", {"metadata": {"name": "four"}})
+    accounts = "/api/v1/namespaces/four/serviceaccounts"
+    create(control_plane, accounts, {"metadata": {"name": "admin"}})
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"}
+    subject = {"kind": "ServiceAccount", "name": "admin", "namespace": "four"}
+    binding = {"metadata": {"name": "admin"}, "roleRef": role, "subjects": [subject]}
+    bindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/four/rolebindings"
+    create(control_plane, bindings, binding)
+    write_kubeconfig(control_plane, token_of(control_plane, "four", "admin"), tmp_path / "login")
+    helm = Helm(helm_program, tmp_path, tmp_path / "login")
+    settings = ("--set=rbac.create=false", "--set=flowSchemas.enabled=false")
+    for command in ("install", "upgrade"):
+        helm.run(command, "ours", str(CHART), "--namespace=four", *settings)
+    deployments = read(control_plane, "/apis/apps/v1/namespaces/four/deployments")["items"]
+    assert [found["metadata"]["name"] for found in deployments] == ["ours-berthmaster-scheduler"]
+    helm.run("uninstall", "ours", "--namespace=four")
