@@ -1,10 +1,11 @@
 """Room that Nodes seem to have, and their kubelets say they have not.
 
-A kubelet admits a Pod by its own books. They may tell of more than the API server does: Pods
-deleted by force that have not ended, static Pods whose mirrors are not there yet. A scheduler
-that goes by the API server alone sends Pod after Pod to such a Node, and each is refused. So
-what a refusal shows to be missing is withheld: the Node counts as offering that much less,
-until a Pod turns up that takes it, the Node tells of another amount, or half a minute has passed.
+A kubelet admits a Pod by its own books. They may tell of more than the API server does: static
+Pods whose mirrors are not there, not yet or never; an amount that it has not told anew yet. A
+scheduler that goes by the API server alone sends Pod after Pod to such a Node, and each is
+refused. So what a refusal shows to be missing is withheld: the Node counts as offering that much
+less, until a Pod turns up that takes it, the Node tells of another amount, or half a minute has
+passed.
 
 A race that another scheduler has won needs none of this: the winner is known by then.
 Source: pkg/kubelet/lifecycle/predicate.go (`InsufficientResourceError`), v1.36.3.
@@ -22,7 +23,7 @@ from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.pods import PodInfo
 
 WITHHELD_SECONDS: Final = 30.0
-"""As long as Pods usually have to end."""
+"""Where nobody ever knows better, a Pod is tried and refused as rarely."""
 
 _INSUFFICIENT: Final = re.compile(
     r"Node didn't have enough resource: (?P<resource>\S+), requested: -?\d+, "

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from deploy.kind.chart import NAMESPACE
-from tests.kind.api import Object
+from tests.kind.api import Object, path_of
 from tests.kind.cluster import SCHEDULER_PORT, KindCluster
 from tests.kind.objects import pod
 from tests.kind.pods import path_of_pods, wait_running
+from tests.kind.waiting import wait_for
 
 
 class Audited:
@@ -25,7 +26,15 @@ class Audited:
             name = f"{prefix}-{number}"
             labels = {"made": prefix}
             made = pod(name, self._namespace, *containers, labels=labels, **fields)
-            self._uids[name] = self._cluster.api.create(made)["metadata"]["uid"]
+            self._uids[name] = self._stored(made)["metadata"]["uid"]
+
+    def _stored(self, made: Object) -> Object:
+        """Create a Pod, also where the API server was away and has carried out what it heard."""
+
+        def stored() -> Object:
+            return self._cluster.api.find(path_of(made)) or self._cluster.api.create(made)
+
+        return wait_for(f"{made['metadata']['name']} is created", stored)
 
     def wait_running(self, prefix: str | None = None) -> list[Object]:
         """Wait until all Pods, or those of a prefix, run; give them."""

@@ -91,10 +91,8 @@ def test_killed_node_comes_back_with_its_pods(cluster: KindCluster, pods: Audite
         pods.wait_running("elsewhere")
 
     def started_again() -> bool:
-        return all(one["status"]["containerStatuses"][0]["restartCount"] for one in running("here"))
-
-    def running(prefix: str) -> list[Object]:
-        return pods.wait_running(prefix)
+        statuses = [one["status"]["containerStatuses"][0] for one in pods.wait_running("here")]
+        return all(status["restartCount"] for status in statuses)
 
     wait_for("its containers have been started again", started_again)
     assert nodes_of(pods.wait_running("late")) == [node] * 2
