@@ -22,10 +22,9 @@ from kubeio.access import Authorizer
 from kubeio.certificates import ServingCertificate, host_names
 from kubeio.health import Check, HealthChecks, Verdict
 from kubeio.limited_site import LimitedSite, note_request
+from kubeio.pod_proxy import PROXIED_AUTHORIZATION
 from kubeio.serving_options import ServingOptions
 
-PROXIED_AUTHORIZATION: Final = "X-Berthmaster-Authorization"
-"""Stands for ``Authorization`` in requests that come by an API server's proxy, which keeps it."""
 RELOAD_INTERVAL_SECONDS: Final = 10.0
 SHUTDOWN_SECONDS: Final = 2.0
 

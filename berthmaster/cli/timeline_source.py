@@ -9,6 +9,9 @@ from urllib.parse import quote
 import msgspec
 
 from berthmaster import __version__
+from berthmaster.cli.diagnosis.daemons import AGENT_LABELS, daemon_pod
+from berthmaster.cli.diagnosis.facts import DaemonPod
+from berthmaster.cli.diagnosis.wire import Daemon
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.errors import (
@@ -19,6 +22,7 @@ from kubeio.errors import (
     UnauthorizedError,
 )
 from kubeio.login import KubeConfigError, Login
+from kubeio.pod_proxy import proxied, proxied_authorization, serving_token
 from kubeio.resources import ResourcePath
 from node_agent.core.divergence.causes import KubeletEvidence, diagnose
 from node_agent.core.journey.journey import Journey, identify
@@ -27,11 +31,11 @@ from node_agent.core.journey.timeline import Timeline, timeline_of
 from node_agent.core.objects import Pod, WirePod, read_pod
 from node_agent.shell.journey.pod_events import list_events
 from node_agent.shell.kubelet.client import decode_pods
+from node_agent.shell.options import DEFAULT_PORT
 
 PODS: Final = ResourcePath("", "v1", "pods")
 NODES: Final = ResourcePath("", "v1", "nodes")
-AGENT_LABELS: Final = "app.kubernetes.io/name=berthmaster,app.kubernetes.io/component=agent"
-AGENT_PORT: Final = 10260
+USER_AGENT: Final = f"berthmaster/{__version__}"
 TIMEOUT_SECONDS: Final = 10.0
 MAX_TIMELINE_BYTES: Final = 2**22
 NOT_SCHEDULED: Final = "not_scheduled"
@@ -97,9 +101,9 @@ async def read_timeline(request: TimelineRequest) -> Told:
         timeline = await _ask_agent(request, request.agent_url)
         return Told(timeline, f"the agent at {request.agent_url}")
     credentials = await Credentials.load(request.kubeconfig, context=request.context)
-    async with KubeClient(credentials, user_agent=f"berthmaster/{__version__}") as client:
+    async with KubeClient(credentials, user_agent=USER_AGENT) as client:
         try:
-            return await _through_the_api(request, client)
+            return await _through_the_api(request, client, credentials)
         except NotFoundError as error:
             where = f"in namespace {request.namespace!r}"
             raise TimelineError(
@@ -110,7 +114,9 @@ async def read_timeline(request: TimelineRequest) -> Told:
             raise TimelineError(str(error)) from error
 
 
-async def _through_the_api(request: TimelineRequest, client: KubeClient) -> Told:
+async def _through_the_api(
+    request: TimelineRequest, client: KubeClient, credentials: Credentials
+) -> Told:
     path = PODS.in_namespace(request.namespace).object(request.name)
     response = await client.call("GET", path, timeout_seconds=TIMEOUT_SECONDS)
     try:
@@ -119,16 +125,16 @@ async def _through_the_api(request: TimelineRequest, client: KubeClient) -> Told
         raise MalformedResponseError(f"GET {path}: {error}") from error
     notes: list[str] = []
     if request.use_agent and pod.spec.node_name:
-        told = await _find_agent(request, client, pod.spec.node_name, notes)
-        if told is not None:
-            return told
+        agent = await _find_agent(client, pod.spec.node_name, notes)
+        if agent is not None:
+            told = await _ask_through_the_api(request, client, credentials, agent, notes)
+            if told is not None:
+                return told
     return await _from_objects(request, client, pod, notes)
 
 
-async def _find_agent(
-    request: TimelineRequest, client: KubeClient, node_name: str, notes: list[str]
-) -> Told | None:
-    """Ask the agent through the API server; None, with a note, where that gives nothing."""
+async def _find_agent(client: KubeClient, node_name: str, notes: list[str]) -> DaemonPod | None:
+    """Find the agent of a Node; None, with a note, where there is none or it cannot be known."""
     try:
         response = await client.call(
             "GET",
@@ -136,26 +142,41 @@ async def _find_agent(
             params={"labelSelector": AGENT_LABELS, "fieldSelector": f"spec.nodeName={node_name}"},
             timeout_seconds=TIMEOUT_SECONDS,
         )
-        found = msgspec.json.decode(response.body, type=_PodNames).items or []
+        found = msgspec.json.decode(response.body, type=_Pods).items or []
     except (KubeError, msgspec.DecodeError) as error:
         notes.append(f"no agent was looked for: {error}")
         return None
-    if not found:
+    agents = [agent for pod in found if (agent := daemon_pod(pod)) is not None]
+    if not agents:
         notes.append(f"no agent runs on node {node_name}")
         return None
-    metadata = found[0].metadata
-    agent = PODS.in_namespace(metadata.namespace)
-    path = agent.object(f"https:{metadata.name}:{AGENT_PORT}", "proxy") + request.agent_path
+    return min(agents, key=lambda agent: (not agent.is_ready, agent.is_ending))
+
+
+async def _ask_through_the_api(
+    request: TimelineRequest,
+    client: KubeClient,
+    credentials: Credentials,
+    agent: DaemonPod,
+    notes: list[str],
+) -> Told | None:
+    """Ask an agent, with a token of its own account; None, with a note, if that gives nothing."""
+    port = agent.port or DEFAULT_PORT
+    path = proxied(agent.namespace, agent.name, port) + request.agent_path
     try:
-        timeline = await client.get_json(path, Timeline, timeout_seconds=TIMEOUT_SECONDS)
+        token = await serving_token(client, agent.namespace, agent.service_account)
+        async with KubeClient(
+            credentials, user_agent=USER_AGENT, headers=proxied_authorization(token)
+        ) as asking:
+            timeline = await asking.get_json(path, Timeline, timeout_seconds=TIMEOUT_SECONDS)
     except KubeError as error:
         notes.append(
-            f"the agent {metadata.namespace}/{metadata.name} did not answer through the API server "
-            f"({error}); to ask it directly: kubectl -n {metadata.namespace} port-forward "
-            f"{metadata.name} {AGENT_PORT}, then --agent https://localhost:{AGENT_PORT}"
+            f"the agent {agent.namespace}/{agent.name} did not answer through the API server "
+            f"({error}); to ask it directly: kubectl -n {agent.namespace} port-forward "
+            f"{agent.name} {port}, then --agent https://localhost:{port}"
         )
         return None
-    return Told(timeline, f"the agent {metadata.namespace}/{metadata.name}")
+    return Told(timeline, f"the agent {agent.namespace}/{agent.name}")
 
 
 async def _from_objects(
@@ -227,9 +248,7 @@ async def _ask_agent(request: TimelineRequest, url: str) -> Timeline:
         return login
 
     credentials = Credentials(login, unchanged)
-    client = KubeClient(
-        credentials, user_agent=f"berthmaster/{__version__}", max_body_bytes=MAX_TIMELINE_BYTES
-    )
+    client = KubeClient(credentials, user_agent=USER_AGENT, max_body_bytes=MAX_TIMELINE_BYTES)
     async with client:
         try:
             return await client.get_json(
@@ -249,14 +268,5 @@ def _next_step(error: KubeError) -> str:
     return ""
 
 
-class _Name(msgspec.Struct):
-    name: str
-    namespace: str
-
-
-class _Named(msgspec.Struct):
-    metadata: _Name
-
-
-class _PodNames(msgspec.Struct):
-    items: list[_Named] | None = None
+class _Pods(msgspec.Struct):
+    items: list[Daemon] | None = None

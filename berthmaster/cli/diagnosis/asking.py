@@ -1,7 +1,7 @@
 """Asks who knows more than the API server: the running scheduler, and the agents.
 
 Both are reached through the API server's proxy, with a short-lived token of their own
-ServiceAccount, as `scheduler_svc.shell.explain.remote` says; who may not do so is told, and what
+ServiceAccount, as `kubeio.pod_proxy` says; who may not do so is told, and what
 the API server shows is used. Few are asked, for a short time: this is a look, not a scan.
 """
 
@@ -26,8 +26,8 @@ from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.errors import KubeError, NotFoundError
 from kubeio.login import KubeConfigError
+from kubeio.pod_proxy import proxied, proxied_authorization, serving_token
 from kubeio.resources import ResourcePath
-from kubeio.serving import PROXIED_AUTHORIZATION
 from node_agent.shell.kubelet.divergence_routes import DIVERGENCES, DivergencesView
 from node_agent.shell.options import DEFAULT_PORT
 from scheduler_svc.core.errors import InputError
@@ -38,7 +38,6 @@ from scheduler_svc.shell.explain.remote import (
     Contact,
     SchedulerNotFoundError,
     contact,
-    serving_token,
 )
 
 PODS: Final = ResourcePath("", "v1", "pods")
@@ -161,12 +160,11 @@ class AgentAnswers:
                 return
             try:
                 token = await self._token(agent)
-                headers = {PROXIED_AUTHORIZATION: f"Bearer {token}"}
-                path = PODS.in_namespace(agent.namespace).object(
-                    f"https:{agent.name}:{agent.port or DEFAULT_PORT}", "proxy"
-                )
+                path = proxied(agent.namespace, agent.name, agent.port or DEFAULT_PORT)
                 async with KubeClient(
-                    self._credentials, user_agent=self._user_agent, headers=headers
+                    self._credentials,
+                    user_agent=self._user_agent,
+                    headers=proxied_authorization(token),
                 ) as client:
                     view = await client.get_json(
                         path + DIVERGENCES, DivergencesView, timeout_seconds=_ANSWER_SECONDS

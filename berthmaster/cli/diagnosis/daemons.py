@@ -16,6 +16,8 @@ VERSION: Final = "app.kubernetes.io/version"
 OURS: Final = "berthmaster"
 SCHEDULER: Final = "scheduler"
 AGENT: Final = "agent"
+AGENT_LABELS: Final = f"{NAME}={OURS},{COMPONENT}={AGENT}"
+"""A label selector."""
 _HOST_NAME_CHARACTERS: Final = 63
 
 

@@ -14,6 +14,7 @@ from berthmaster.cli.diagnosis.asking import (
     agents_to_ask,
     with_causes,
 )
+from berthmaster.cli.diagnosis.daemons import AGENT_LABELS
 from berthmaster.cli.diagnosis.declared import LEASE_NAMESPACE, Declared, declared
 from berthmaster.cli.diagnosis.events import SELECTOR, event_groups
 from berthmaster.cli.diagnosis.facts import (
@@ -35,7 +36,6 @@ from berthmaster.cli.diagnosis.nodes import node_state
 from berthmaster.cli.diagnosis.pods import Pods
 from berthmaster.cli.diagnosis.reading import Reader
 from berthmaster.cli.diagnosis.scheduler_checks import leads
-from berthmaster.cli.timeline_source import AGENT_LABELS
 from kubeio.client import KubeClient, decode_body
 from kubeio.credentials import Credentials
 from kubeio.errors import ForbiddenError, KubeError, UnauthorizedError

@@ -1,9 +1,6 @@
 """Asks the running scheduler: at a URL, or at the leader's Pod through the API server's proxy.
 
-The leader is found by its Lease, whose holder begins with the name of its Pod. The scheduler
-wants to know who asks, and the proxy keeps the user's own credentials to itself; so the API
-server is asked for a short-lived token of the Pod's own ServiceAccount, which goes along in a
-header. Whoever may have that token may ask, and the Pod learns nothing that it could not do.
+The leader is found by its Lease, whose holder begins with the name of its Pod.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -20,8 +17,7 @@ from kubeio.credentials import Credentials
 from kubeio.errors import InvalidError, KubeError, NotFoundError
 from kubeio.lease import LeaseClient
 from kubeio.login import KubeConfigError, Login
-from kubeio.resources import ResourcePath
-from kubeio.serving import PROXIED_AUTHORIZATION
+from kubeio.pod_proxy import proxied, proxied_authorization, serving_token
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.endpoint import Explanation
@@ -30,11 +26,8 @@ from scheduler_svc.shell.explain.memory import Decision
 from scheduler_svc.shell.explain.question import Question, QuestionError
 from scheduler_svc.shell.explain.saved import EXTENDERS_ARE_NOT_ASKED, pod_manifests
 
-TOKEN_SECONDS: Final = 600
-"""The shortest that the API server gives out."""
 ANSWER_SECONDS: Final = 300.0
 _LEASE_SECONDS: Final = 10.0
-_SERVICE_ACCOUNTS: Final = ResourcePath("", "v1", "serviceaccounts")
 
 Told = Answer | Explanation | Decision
 
@@ -59,14 +52,6 @@ class _Pod(msgspec.Struct):
 
 class _Pods(msgspec.Struct):
     items: list[_Pod]
-
-
-class _TokenStatus(msgspec.Struct):
-    token: str
-
-
-class _TokenRequest(msgspec.Struct):
-    status: _TokenStatus
 
 
 class _Component(msgspec.Struct):
@@ -196,11 +181,9 @@ async def contact(question: Question, user_agent: str) -> AsyncIterator[Contact]
     async with KubeClient(credentials, user_agent=user_agent) as client:
         pod = await _leader(client, question)
         token = await serving_token(client, pod.metadata.namespace, pod.spec.service_account_name)
-    headers = {PROXIED_AUTHORIZATION: f"Bearer {token}"}
+    headers = proxied_authorization(token)
     async with KubeClient(credentials, user_agent=user_agent, headers=headers) as client:
-        target = PODS.in_namespace(pod.metadata.namespace)
-        address = f"https:{pod.metadata.name}:{question.port}"
-        yield Contact(client, target.object(address, "proxy"))
+        yield Contact(client, proxied(pod.metadata.namespace, pod.metadata.name, question.port))
 
 
 async def _login_at(question: Question) -> Login:
@@ -262,22 +245,3 @@ async def _leader(client: KubeClient, question: Question) -> _Pod:
             "where it serves, with --server https://HOST:PORT, or add --from-cluster to decide here"
         )
     return pods.items[0]
-
-
-async def serving_token(client: KubeClient, namespace: str, account: str) -> str:
-    """Have the API server make a short-lived token of a ServiceAccount.
-
-    Raises
-    ------
-    KubeError
-        Where it refuses.
-    """
-    accounts = _SERVICE_ACCOUNTS.in_namespace(namespace)
-    request = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "spec": {"expirationSeconds": TOKEN_SECONDS},
-    }
-    path = accounts.object(account, "token")
-    answer = await client.send_json("POST", path, request, _TokenRequest)
-    return answer.status.token

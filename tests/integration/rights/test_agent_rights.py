@@ -74,6 +74,11 @@ class Agent:
         """Give what `berthmaster diagnose` is told, which brings a token of the agent's account."""
         return self.process.get("/divergences", token=self.own_token)[1]
 
+    def timeline(self) -> str:
+        """Give what `berthmaster timeline` is told, which brings such a token, too."""
+        path = f"/pods/default/{self.name}/timeline"
+        return self.process.get(path, token=self.own_token)[1]
+
     def metrics(self) -> str:
         """Give its metrics."""
         return self.process.get("/metrics", token=self.reader)[1]
@@ -92,6 +97,7 @@ ACTS: Final[Mapping[str, tuple[Callable[[Agent], None], Callable[[Agent], str]]]
     "list events": (Agent.start_pod, _log),
     "create events": (Agent.create_pod, _log),
     "get /divergences": (Agent.look, Agent.divergences),
+    "get /pods/*": (Agent.look, Agent.timeline),
     "create tokenreviews": (Agent.answer, _log),
     "create subjectaccessreviews": (Agent.answer, _log),
 }
@@ -134,7 +140,7 @@ def refusal_of(right: Right) -> str:
 def test_what_the_agent_may_not_do_is_told_of(
     plane: ControlPlane, loop: LoopThread, reader: str, tmp_path: Path, missing: Right
 ) -> None:
-    name = re.sub(r"\W+", "-", f"agent no {missing}")
+    name = re.sub(r"\W+", "-", f"agent no {missing}").strip("-")
     rights = [right for right in RIGHTS if right != missing]
     account = create_account(plane, tmp_path, name, rights)
     act, tell = ACTS[str(missing)]
@@ -164,6 +170,7 @@ def test_nothing_is_refused_to_an_agent_with_all_rights_and_all_are_used(
         for endpoint in ("pods", "runningpods", "metrics", "configz"):
             assert up % endpoint in agent.metrics()
         assert '"divergences":' in agent.divergences()
+        assert '"steps":' in agent.timeline()
         assert 'code="403"' not in agent.metrics()
         assert "orbidden" not in agent.process.log()
     calls = calls_of(audit_log, account)

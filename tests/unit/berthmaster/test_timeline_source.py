@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from berthmaster.cli.diagnosis.daemons import AGENT_LABELS
 from berthmaster.cli.timeline_source import (
-    AGENT_LABELS,
     TimelineError,
     TimelineRequest,
     Told,
@@ -34,7 +34,33 @@ EVENTS = "/api/v1/namespaces/shop/events"
 AGENTS = "/api/v1/pods"
 PROXY = "/api/v1/namespaces/berthmaster/pods/https:agent-x:10260/proxy/pods/shop/web/timeline"
 KUBELET = "/api/v1/nodes/node-a/proxy/pods"
-AGENT_POD = {"metadata": {"name": "agent-x", "namespace": "berthmaster"}}
+TOKEN = "/api/v1/namespaces/berthmaster/serviceaccounts/agents/token"
+TOKENS: dict[str, Any] = {TOKEN: {"status": {"token": "of-the-agent"}}}
+
+
+def agent_pod(name: str = "agent-x", *, is_ready: bool = True, port: str = "") -> dict[str, Any]:
+    arguments = ["agent", *([f"--secure-port={port}"] if port else [])]
+    container = {"name": "agent", "image": "registry.example/berthmaster:1", "args": arguments}
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "berthmaster",
+            "creationTimestamp": stamp(0),
+            "labels": {"app.kubernetes.io/name": "berthmaster"},
+        },
+        "spec": {
+            "nodeName": "node-a",
+            "serviceAccountName": "agents",
+            "containers": [container],
+        },
+        "status": {
+            "phase": "Running",
+            "conditions": [{"type": "Ready", "status": "True" if is_ready else "False"}],
+        },
+    }
+
+
+AGENT_POD = agent_pod()
 
 
 def pod_document(**fields: Any) -> dict[str, Any]:
@@ -107,7 +133,8 @@ def steps(told: Told) -> dict[str, str]:
 
 
 async def test_the_agent_on_the_pods_node(tmp_path: Path) -> None:
-    api = StubApi({POD: pod_document(), AGENTS: {"items": [AGENT_POD]}, PROXY: agents_timeline()})
+    agents = {"items": [agent_pod("starting", is_ready=False), AGENT_POD]}
+    api = StubApi({POD: pod_document(), AGENTS: agents, PROXY: agents_timeline(), **TOKENS})
     told = await told_by(api, tmp_path)
     assert told.timeline == agents_timeline()
     assert told.teller == "the agent berthmaster/agent-x"
@@ -115,6 +142,34 @@ async def test_the_agent_on_the_pods_node(tmp_path: Path) -> None:
     looked = next(request for request in api.asked if request.path == AGENTS)
     assert looked.query["labelSelector"] == AGENT_LABELS
     assert looked.query["fieldSelector"] == "spec.nodeName=node-a"
+    asked = next(request for request in api.asked if request.raw_path == PROXY)
+    # The user's own credentials are for the API server, the token is for the agent.
+    assert asked.headers["Authorization"] == "Bearer secret"
+    assert asked.headers["X-Berthmaster-Authorization"] == "Bearer of-the-agent"
+
+
+async def test_an_agent_may_serve_at_another_port(tmp_path: Path) -> None:
+    path = PROXY.replace("10260", "12000")
+    agents = {"items": [agent_pod(port="12000")]}
+    api = StubApi({POD: pod_document(), AGENTS: agents, path: agents_timeline(), **TOKENS})
+    assert (await told_by(api, tmp_path)).timeline == agents_timeline()
+
+
+async def test_what_is_no_agent_of_ours_is_not_asked(tmp_path: Path) -> None:
+    stranger = agent_pod()
+    stranger["metadata"]["labels"] = {}
+    stranger["spec"]["containers"][0]["image"] = "other:1"
+    api = StubApi({POD: pod_document(), AGENTS: {"items": [stranger]}, EVENTS: {"items": []}})
+    assert (await told_by(api, tmp_path)).notes == ["no agent runs on node node-a"]
+
+
+async def test_who_may_have_no_token_of_the_agent_is_told(tmp_path: Path) -> None:
+    answers = {POD: pod_document(), AGENTS: {"items": [AGENT_POD]}, EVENTS: {"items": []}}
+    api = StubApi({**answers, TOKEN: 403})
+    (note,) = (await told_by(api, tmp_path)).notes
+    assert TOKEN in note
+    assert "403" in note
+    assert "port-forward agent-x 10260" in note
 
 
 async def test_without_an_agent_objects_and_events_tell(tmp_path: Path) -> None:
@@ -146,9 +201,8 @@ async def test_without_an_agent_objects_and_events_tell(tmp_path: Path) -> None:
 
 
 async def test_an_agent_that_refuses_is_told_of_with_a_way_out(tmp_path: Path) -> None:
-    api = StubApi(
-        {POD: pod_document(), AGENTS: {"items": [AGENT_POD]}, PROXY: 401, EVENTS: {"items": []}}
-    )
+    answers = {POD: pod_document(), AGENTS: {"items": [AGENT_POD]}, EVENTS: {"items": []}}
+    api = StubApi({**answers, PROXY: 401, **TOKENS})
     told = await told_by(api, tmp_path)
     (note,) = told.notes
     assert "kubectl -n berthmaster port-forward agent-x 10260" in note

@@ -15,7 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kubeio.access import Refusal
 from kubeio.certificates import make_self_signed
-from kubeio.serving import PROXIED_AUTHORIZATION, HttpsServer
+from kubeio.pod_proxy import PROXIED_AUTHORIZATION
+from kubeio.serving import HttpsServer
 from kubeio.serving_options import ServingOptions
 from tests.faultproxy import wait_until
 

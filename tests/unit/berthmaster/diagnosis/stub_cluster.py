@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from aiohttp import web
 
-from kubeio.serving import PROXIED_AUTHORIZATION
+from kubeio.pod_proxy import PROXIED_AUTHORIZATION
 
 OURS = {"app.kubernetes.io/name": "berthmaster", "app.kubernetes.io/instance": "prod"}
 PROXY = "/api/v1/namespaces/infra/pods"
