@@ -134,8 +134,7 @@ class PersistentVolume(ApiStruct, frozen=True, eq=False, gc=True, weakref=True):
     @property
     def mode(self) -> str:
         """Filesystem or Block."""
-        mode = self.spec.volume_mode
-        return _FILESYSTEM if mode is None else mode
+        return _FILESYSTEM if self.spec.volume_mode is None else self.spec.volume_mode
 
     @property
     def nano_bytes(self) -> int:
@@ -195,8 +194,7 @@ class PersistentVolumeClaim(ApiStruct, frozen=True, eq=False, gc=True, weakref=T
     @property
     def mode(self) -> str:
         """Filesystem or Block."""
-        mode = self.spec.volume_mode
-        return _FILESYSTEM if mode is None else mode
+        return _FILESYSTEM if self.spec.volume_mode is None else self.spec.volume_mode
 
     @property
     def nano_bytes(self) -> int:

@@ -80,7 +80,14 @@ class InterPodAffinity(
         return own, own is not None and own.meets_itself(pod), match
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
-        """Skip Pods that demand nothing and that no Pod demands to be away from."""
+        """Skip Pods that demand nothing and that no Pod demands to be away from.
+
+        Reject those with a selector that makes no sense.
+        """
+        rules = pod.shape.affinity_rules
+        if rules is not None and rules.fault:
+            text = f"parsing pod: {rules.fault}"
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,)))
         own, match = self._terms(pod, cluster)
         if not (own is not None and own.are_required) and not match.excludes:
             return PreFilterResult(SKIP)

@@ -1,7 +1,7 @@
 """The plugin itself: what of it stands at which extension point."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
 from scheduler_svc.core.cluster import Cluster
@@ -35,13 +35,23 @@ from scheduler_svc.core.plugins.pod_topology_spread.hints import (
     pod_change_may_help,
 )
 from scheduler_svc.core.plugins.pod_topology_spread.rules import (
+    DO_NOT_SCHEDULE,
+    SCHEDULE_ANYWAY,
     SYSTEM_CONSTRAINTS,
     RulesOfPods,
     SpreadRules,
+    fault_of,
 )
-from scheduler_svc.core.plugins.pod_topology_spread.scoring import SoftState
+from scheduler_svc.core.plugins.pod_topology_spread.scoring import SoftFault, SoftState
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.status import SKIP, SUCCESS, Status
+from scheduler_svc.core.status import SKIP, SUCCESS, Code, Status
+
+_HARD_FAULT: Final = (
+    "get constraints from pod: obtaining pod's hard topology spread constraints: {}"
+)
+_SOFT_FAULT: Final = (
+    "calculating preScoreState: obtaining pod's soft topology spread constraints: {}"
+)
 
 
 class PodTopologySpread(
@@ -78,14 +88,17 @@ class PodTopologySpread(
         return self._rules.of(pod, self._selectors)
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
-        """Skip without hard constraints."""
+        """Skip without hard constraints; fail where a selector of one makes no sense."""
+        fault = fault_of(pod.shape.topology_spread_constraints, DO_NOT_SCHEDULE)
+        if fault:
+            return PreFilterResult(Status(Code.ERROR, (_HARD_FAULT.format(fault),)))
         rules = self._rules_in(pod, cluster)
         if rules is None or not rules.hard:
             return PreFilterResult(SKIP)
         quirks = self._upstream_quirks
         return PreFilterResult(state=HardState(rules, pod, cluster, copies_quirks=quirks))
 
-    def state_size_bytes(self, state: HardState | SoftState) -> int:
+    def state_size_bytes(self, state: HardState | SoftState | SoftFault) -> int:
         """Give the memory of sums and kinds."""
         return state.size_bytes
 
@@ -101,17 +114,31 @@ class PodTopologySpread(
         """Tell Nodes without a topology label from those in domains that are too full."""
         return state.rejections(nodes)
 
-    def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, SoftState | None]:
+    def pre_score(
+        self, pod: PodInfo, cluster: Cluster
+    ) -> tuple[Status, SoftState | SoftFault | None]:
         """Skip without soft constraints."""
+        fault = fault_of(pod.shape.topology_spread_constraints, SCHEDULE_ANYWAY)
+        if fault:
+            return SUCCESS, SoftFault(fault)
         rules = self._rules_in(pod, cluster)
         if rules is None or not rules.soft:
             return SKIP, None
         quirks = self._upstream_quirks
         return SUCCESS, SoftState(rules, pod, cluster, copies_quirks=quirks)
 
-    def score_feasible(self, state: SoftState, nodes: NodeView, feasible: BoolArray) -> ScoreArray:
+    def score_feasible(
+        self, state: SoftState | SoftFault, nodes: NodeView, feasible: BoolArray
+    ) -> ScoreArray:
         """Prefer Nodes in whose domains there are few of the Pods."""
         return state.scores(nodes, feasible)
+
+    def failure(self, state: Any) -> Status | None:
+        """Give what is wrong with a soft constraint, if there was a Node to prefer."""
+        if not isinstance(state, SoftFault) or not state.is_asked:
+            return None
+        text = f'running PreScore plugin "{self.name}": {_SOFT_FAULT.format(state.text)}'
+        return Status(Code.ERROR, (text,))
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when Pods, Nodes or default selectors change what is counted where."""

@@ -11,6 +11,7 @@ import msgspec
 from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
 from scheduler_svc.core.default_selectors import DefaultSelectors
 from scheduler_svc.core.label_selectors import Selector, compile_selector
+from scheduler_svc.core.label_syntax import selector_fault
 from scheduler_svc.core.objects import OwnerReference
 from scheduler_svc.core.pod_counts import PodQuery, PodTerm
 from scheduler_svc.core.pods import Labels, PodInfo, PodShape
@@ -157,6 +158,16 @@ class RulesOfPods:
         if rules is None:
             rules = self._interned[parts] = SpreadRules(*parts)
         return rules
+
+
+def fault_of(constraints: Iterable[TopologySpreadConstraint], action: str) -> str:
+    """Give what is wrong with the first selector of one action that makes no sense, else ""."""
+    for constraint in constraints:
+        if constraint.when_unsatisfiable == action:
+            fault = selector_fault(constraint.label_selector)
+            if fault:
+                return fault
+    return ""
 
 
 def _compiled(

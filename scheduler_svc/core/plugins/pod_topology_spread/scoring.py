@@ -57,6 +57,29 @@ class _Weighted:
         self.domains = DomainCounts(constraint, keys, pod, cluster, absent_is_empty=absent_is_empty)
 
 
+class SoftFault:
+    """A class with a soft constraint that makes no sense; it fails once there are Nodes to score.
+
+    `text` says what is wrong, `is_asked` whether it was asked about any.
+    """
+
+    __slots__ = ("is_asked", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.is_asked = False
+
+    @property
+    def size_bytes(self) -> int:
+        """None that is worth counting."""
+        return 0
+
+    def scores(self, nodes: NodeView, feasible: BoolArray) -> ScoreArray:
+        """Give 0 for each."""
+        self.is_asked |= bool(feasible.any())
+        return np.zeros(nodes.count, dtype=np.int16)
+
+
 class SoftState:
     """All soft constraints of a class, in order, and the kinds of Nodes they tell apart."""
 

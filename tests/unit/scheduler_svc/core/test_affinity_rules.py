@@ -1,6 +1,11 @@
 """What a Pod wants of other Pods, made ready."""
 
-from scheduler_svc.core.affinity_objects import LabelSelector, PodAffinity, PodAffinityTerm
+from scheduler_svc.core.affinity_objects import (
+    LabelRequirement,
+    LabelSelector,
+    PodAffinity,
+    PodAffinityTerm,
+)
 from scheduler_svc.core.affinity_rules import AffinityRule, affinity_rules
 from scheduler_svc.core.label_selectors import EVERYTHING, compile_selector
 from scheduler_svc.core.objects import Affinity, NodeAffinity
@@ -53,3 +58,32 @@ def test_a_term_that_names_no_namespace_means_the_pods_own() -> None:
     assert named(term("web", of=TEAM_A)) == frozenset()
     assert named(term("web", of=EVERY_NAMESPACE)) == frozenset()
     assert named(term("web", namespaces=["a"], of=TEAM_A)) == {"a"}
+
+
+NO_OPERATOR = LabelSelector(match_expressions=(LabelRequirement("app", "Is"),))
+NO_VALUES = LabelSelector(match_expressions=(LabelRequirement("app", "In"),))
+
+
+def test_of_a_list_with_a_selector_that_makes_no_sense_nothing_counts() -> None:
+    """As `PodInfo.Update` has it: the lists are read one by one, all are told of."""
+    near = PodAffinity((term("web"), term(NO_OPERATOR)), prefers((1, term("web"))).preferred)
+    away = PodAffinity((term("web"),), prefers((1, term("web", of=NO_VALUES))).preferred)
+    rules = affinity_rules(Affinity(pod_affinity=near, pod_anti_affinity=away))
+    assert rules is not None
+    assert (rules.affinity, rules.anti_affinity) == ((), (AffinityRule("zone", WEB),))
+    assert rules.preferred == (AffinityRule("zone", WEB, weight=1),)
+    assert rules.fault == (
+        '[requiredAffinityTerms: "Is" is not a valid label selector operator, '
+        "preferredAntiAffinityTerms: values: Invalid value: null: for 'in', 'notin' operators, "
+        "values set can't be empty]"
+    )
+
+
+def test_what_is_all_wrong_is_told_all_the_same() -> None:
+    rules = affinity_rules(Affinity(pod_affinity=demands(term(NO_OPERATOR))))
+    assert rules is not None
+    assert rules.fault == 'requiredAffinityTerms: "Is" is not a valid label selector operator'
+
+
+def test_a_preference_of_no_weight_is_none() -> None:
+    assert affinity_rules(Affinity(pod_affinity=prefers((0, term("web"))))) is None

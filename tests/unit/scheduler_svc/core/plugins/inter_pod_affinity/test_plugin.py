@@ -2,11 +2,12 @@
 
 import pytest
 
-from scheduler_svc.core.affinity_objects import LabelSelector
+from scheduler_svc.core.affinity_objects import LabelRequirement, LabelSelector
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.framework.prepared import prepare
 from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.status import Code, Status
 from tests.builders import make_node_info, make_pod_info
 from tests.unit.scheduler_svc.core.plugins.inter_pod_affinity.asking import (
     A1,
@@ -253,3 +254,19 @@ def test_a_node_that_is_seen_after_its_pods() -> None:
     assert asked(pod)["a1"] == FAR
     asked.cache.set_node(make_node_info("late", labels={"zone": "a"}))
     assert asked(pod)["a1"] is None
+
+
+NO_OPERATOR = LabelSelector(match_expressions=(LabelRequirement("app", "Is"),))
+
+
+def test_a_pod_with_a_selector_that_makes_no_sense_fits_nowhere() -> None:
+    asked = Asked(running("web", "a1"))
+    prepared = prepare(asked.profile, new(near=prefers((1, term(NO_OPERATOR)))), asked.cluster)
+    text = 'parsing pod: preferredAffinityTerms: "Is" is not a valid label selector operator'
+    expected = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,), "InterPodAffinity")
+    assert prepared.rejection == expected
+
+
+def test_of_a_pod_on_a_node_what_makes_no_sense_does_not_count() -> None:
+    refusing = running("lonely", "a1", away=demands(term("web"), term(NO_OPERATOR)))
+    assert Asked(refusing)(new("web")) == NOTHING

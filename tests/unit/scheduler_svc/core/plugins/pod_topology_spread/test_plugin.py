@@ -2,16 +2,19 @@
 
 import pytest
 
+from scheduler_svc.core.affinity_objects import LabelRequirement, LabelSelector
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.framework.cluster_changes import object_change
 from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
+from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.core.framework.verdict import judge
 from scheduler_svc.core.objects import ObjectMeta
 from scheduler_svc.core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.status import Code
+from scheduler_svc.core.status import Code, Status
 from scheduler_svc.core.workload_objects import LabelsSpec, Service
-from tests.builders import make_cache, make_pod_info
+from tests.builders import make_cache, make_pod_info, make_profile
 from tests.unit.scheduler_svc.core.plugins.asking import EVENTS, is_queued, registered
 from tests.unit.scheduler_svc.core.plugins.pod_topology_spread.spreading import (
     WEB,
@@ -168,3 +171,28 @@ def test_a_pod_that_nothing_is_to_be_spread_of_any_more_is_called() -> None:
     assert is_queued(plugin, EVENTS["Pod add"], WEB_POD, None, unrelated)
     assert is_queued(plugin, EVENTS["Node add"], WEB_POD, None, bare)
     assert is_queued(plugin, POD_UPDATE, WEB_POD, WEB_POD, WEB_POD)
+
+
+NO_OPERATOR = LabelSelector(match_expressions=(LabelRequirement("app", "Is"),))
+NO_SENSE = 'topology spread constraints: "Is" is not a valid label selector operator'
+POINTS = ("preFilter", "filter", "preScore", "score")
+
+
+@pytest.mark.parametrize("has_nodes", [True, False])
+def test_a_selector_that_makes_no_sense_fails_the_attempt(has_nodes: bool) -> None:
+    """Of a hard constraint at once, of a soft one when there are Nodes to be scored."""
+    plugin, cluster = PodTopologySpread(), make_cache(NODES if has_nodes else []).cluster
+    profile = make_profile({point: [plugin] for point in POINTS})
+    pod = make_pod_info(labels=WEB, spread=[hard(), hard("rack", selector=NO_OPERATOR), soft()])
+    text = f"get constraints from pod: obtaining pod's hard {NO_SENSE}"
+    text = f'running PreFilter plugin "PodTopologySpread": {text}'
+    assert prepare(profile, pod, cluster).rejection == Status(Code.ERROR, (text,), plugin.name)
+    pod = make_pod_info(labels=WEB, spread=[hard(), soft(selector=NO_OPERATOR)])
+    prepared = prepare(profile, pod, cluster)
+    judge(prepared, cluster.columns)
+    text = f"calculating preScoreState: obtaining pod's soft {NO_SENSE}"
+    text = f'running PreScore plugin "PodTopologySpread": {text}'
+    expected = Status(Code.ERROR, (text,), plugin.name)
+    assert prepared.failure() == (expected if has_nodes else None)
+    [(_, state)] = [(p, state) for p, state, _ in prepared.scores]
+    assert plugin.state_size_bytes(state) == 0

@@ -162,7 +162,7 @@ def test_scores_follow_nodes_and_pods() -> None:
     cache = make_cache(NODES)
     plugin, pod = PodTopologySpread(), pod_with(soft(HOSTNAME), soft(ZONE))
     _, state = plugin.pre_score(pod, cache.cluster)
-    assert state is not None
+    assert isinstance(state, SoftState)
     _assert_fresh(plugin, pod, state, cache)
     for placed in web_pods("a1", "a1", "a2", "b1", "b2", "b2", "b2", "a1", "a1", "b1", "b1"):
         cache.upsert(placed)
