@@ -71,6 +71,8 @@ class Program:
         Which others will do where one is found.
     version_variable
         The variable that the linker sets to the version, if the source doesn't have it.
+    other_variables
+        Others that the linker sets in its releases, with their values.
     asked_with
         Arguments that make it print its version and end.
     tells_version
@@ -86,6 +88,7 @@ class Program:
     version: str
     accepts: Skew | Range
     version_variable: str = ""
+    other_variables: tuple[tuple[str, str], ...] = ()
     asked_with: tuple[str, ...] = ("--version",)
     tells_version: bool = True
     release: Release | None = None
@@ -228,6 +231,13 @@ _ROWS: Final = (
         "3.22.0",
         Range("3.17.0", "4.0.0"),
         version_variable="helm.sh/helm/v3/internal/version.version",
+        # What it takes for the cluster's version where it renders without one: its client-go's.
+        other_variables=(
+            ("helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor", "1"),
+            ("helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor", "37"),
+            ("helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor", "1"),
+            ("helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor", "37"),
+        ),
         asked_with=("version", "--short"),
         release=Release(
             "https://get.helm.sh/helm-v{version}-linux-{arch}.tar.gz",

@@ -100,6 +100,7 @@ def describe(requirement: Requirement) -> GoProgram:
     program = PROGRAMS[requirement.name]
     version = requirement.version
     variables = {program.version_variable: f"v{version}"} if program.version_variable else {}
+    variables |= dict(program.other_variables)
     if program.module == KUBERNETES:
         variables |= {
             f"{_VERSION_PACKAGE}.gitVersion": f"v{version}",
