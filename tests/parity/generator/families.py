@@ -25,6 +25,7 @@ from tests.parity.generator.odd_devices import odd_devices
 from tests.parity.generator.odd_nodes import odd_affinity, odd_taints
 from tests.parity.generator.odd_pods import odd_images, odd_lives, odd_ports
 from tests.parity.generator.odd_rules import odd_namespaces, odd_rules
+from tests.parity.generator.odd_selectors import odd_selectors
 from tests.parity.generator.odd_volumes import odd_volumes
 from tests.parity.generator.pods import (
     add_ports,
@@ -68,6 +69,7 @@ FAMILIES: Final = (
     "odd-rules",
     "odd-devices",
     "odd-volumes",
+    "odd-selectors",
     "odd-all",
 )
 PENDING_COUNT: Final = 6
@@ -83,7 +85,7 @@ _RICH: Final = frozenset({"resources", "preemption", "mixed", "nominated", "ever
 _SEVERAL_NAMESPACES: Final = frozenset(
     {"interpod", "spread", "mixed", "contention", "corner-spread", "odd-rules", "odd-all"}
 )
-_DENSE: Final = frozenset({"preemption", "nominated", "contention", "odd-lives"})
+_DENSE: Final = frozenset({"preemption", "nominated", "contention", "odd-lives", "odd-selectors"})
 _CORNERS: Final = ("corner-devices", "corner-volumes", "corner-pods", "corner-spread")
 _MANY: Final = frozenset({"mixed", "everything"})
 _Change = Callable[[Random, Sequence[Manifest], Sequence[Manifest]], list[Manifest]]
@@ -97,6 +99,7 @@ _ODD: Final[dict[str, _Change]] = {
     "odd-volumes": odd_volumes,
     "odd-rules": odd_rules,
     "odd-affinity": odd_affinity,
+    "odd-selectors": odd_selectors,
     "odd-amounts": odd_amounts,
 }
 
@@ -179,7 +182,7 @@ def _add_corners(
     if family == "corner-spread":
         made += corner_spread(r, pods, nodes)
     for name, change in _ODD.items():
-        if family == name or (family == "odd-all" and chance(r, 0.35)):
+        if family == name or (family == "odd-all" and chance(r, 0.3)):
             made += change(r, pods, nodes)
     return made
 
