@@ -71,7 +71,7 @@ class NodeEvents:
             self._store(node, now)
 
     def refuse(self, event: PodRefused, now: Now) -> list[Effect]:
-        """Take in that a kubelet has refused a Pod, which must be off its Node by now."""
+        """Take in that a kubelet has refused a Pod; its end is told by itself."""
         learned = self.withheld.learn(event, now)
         amount = ""
         if learned is not None:

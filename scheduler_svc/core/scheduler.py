@@ -185,9 +185,7 @@ class Scheduler:
             case NodeDeleted(name):
                 return self._node_events.delete(name, now)
             case PodRefused():
-                # It takes nothing any more, whether or not its end has been told already.
-                effects = self._pod_events.delete(event.uid, now)
-                return effects + self._node_events.refuse(event, now)
+                return self._node_events.refuse(event, now)
             case ObjectUpserted() | ObjectDeleted():
                 return self._change_object(event, now)
             case FeedUpdated():

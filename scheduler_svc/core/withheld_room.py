@@ -92,7 +92,12 @@ class WithheldRoom:
             return None
         resource = found["resource"]
         left = max(int(found["capacity"]) - int(found["used"]), 0)
-        missing = int(columns.free[columns.resource_row(resource), row]) - left
+        counted = self._cache.get(refused.uid)
+        kind = columns.resource_row(resource)
+        missing = int(columns.free[kind, row]) - left
+        if counted is not None:
+            # Its end may come by the other watch, later.
+            missing += int(columns.vector(counted.requests)[kind])
         if missing <= 0:
             return None
         withheld = self._nodes.setdefault(refused.node_name, _Withheld(node, {}, set()))

@@ -70,6 +70,10 @@ class SchedulerMachine(RuleBasedStateMachine):
             case _:
                 self.world.steal_pod(choice, node)
 
+    @rule(choice=choices, used_milli_cpu=st.sampled_from([0, 3000, 4000]))
+    def pod_is_refused(self, choice: int, used_milli_cpu: int) -> None:
+        self.world.refuse_pod(choice, used_milli_cpu)
+
     @rule(pod_count=st.sampled_from([1, 2, 9]), node_count=st.sampled_from([0, 1, 9]))
     def watch(self, pod_count: int, node_count: int) -> None:
         for _ in range(node_count):

@@ -24,6 +24,7 @@ from scheduler_svc.core.events import (
     NodeUpserted,
     PermitDecided,
     PodDeleted,
+    PodRefused,
     PodUpserted,
     PreBindFinished,
 )
@@ -238,6 +239,31 @@ class World:
             pod = _choose(placed, choice)
             pod.is_finished = True
             self._tell_later(pod)
+
+    def refuse_pod(self, choice: int, used_milli_cpu: int) -> None:
+        """Let a kubelet refuse a Pod; that is told at once, its end by the watch of Pods."""
+        placed = [pod for pod in self.pods.values() if pod.node and not pod.is_finished]
+        if not placed:
+            return
+        pod = _choose(placed, choice)
+        pod.is_finished = True
+        self._tell_later(pod)
+        words = (
+            "Node didn't have enough resource: cpu, requested: 1, "
+            f"used: {used_milli_cpu}, capacity: 4000"
+        )
+        self._handle(
+            PodRefused(
+                namespace="default",
+                name=pod.name,
+                uid=pod.uid,
+                scheduler_name=pod.scheduler,
+                node_name=pod.node,
+                reason="OutOfcpu",
+                message=words,
+                decision_id="berthmaster-1",
+            )
+        )
 
     def steal_pod(self, choice: int, node: str) -> None:
         """Let another scheduler bind a Pod of ours."""
