@@ -3,8 +3,8 @@
 After ``GOCOVERDIR=DIR python -m tests.parity --cover`` run ``python -m tests.parity.reach DIR``,
 with ``--lines`` to see what is not reached. What is no part of deciding about a Pod is left out:
 hints, writes before a Binding, gangs, logging, the copying of states, and what is behind
-features that are off. What is behind a check for an error, or for a feature, is told by itself:
-most of it guards against states and arguments that the framework never passes (README.md).
+features that are off. What is behind a check for an error is told by itself: most of it guards
+against states and arguments that the framework never passes (README.md).
 """
 
 import re
@@ -38,7 +38,7 @@ _NOT_DECIDING: Final = re.compile(
 )
 _GUARD: Final = re.compile(
     r"err != nil|errors\.Is\(|!ok\b|!exists\b|[sS]tatus != nil|IsSuccess\(\)|IsNotFound\("
-    r"|\.enabled\b|fts\.|opts\.|\.enable[A-Z]|[fF]eatureGate|getErrorAsStatus"
+    r"|getErrorAsStatus"
 )
 _NOT_DECIDING_FILES: Final = re.compile(
     r"(test_utils|fake_binder|passive_assume_cache|gangscheduling|podgroup\w*|topologyaware"
@@ -46,9 +46,12 @@ _NOT_DECIDING_FILES: Final = re.compile(
 )
 # What is there for hints, for a feature that is off, or for nobody.
 _NOT_DECIDING_PLACES: Final = re.compile(
-    r"volumebinding/volume_binding\.go:(Score|ScoreExtensions|New\.func\d*)"
+    r"volumebinding/volume_binding\.go:(PreScore|Score|ScoreExtensions)"
     r"|volumezone/volume_zone\.go:(isPVCRequestedFromPod|getPersistentVolumeClaimNameFromPod)"
     r"|volumebinding/binder\.go:(Len|Less|Swap)|nodevolumelimits/csi_manager\.go:List"
+)
+_FEATURE: Final = re.compile(
+    r"\bfts\.Enable|\bopts\.Enable|\.enable[A-Z]|!\w+\.enabled\b|FeatureGate\.Enabled"
 )
 _LOG: Final = re.compile(r"loggerV")
 _BLOCK: Final = re.compile(r"^(\S+):(\d+)\.\d+,\d+\.\d+ (\d+) (\d+)$")
@@ -69,7 +72,7 @@ def main(directory: str, *, shows_lines: bool) -> None:
     profile = Path(directory) / "profile.txt"
     _go("tool", "covdata", "textfmt", f"-i={directory}", f"-o={profile}")
     functions = _functions(_go("tool", "cover", f"-func={profile}"))
-    sources = Sources()
+    sources, off_until = Sources(), dict[str, int]()
     total, reached, guarded = Counter[str](), Counter[str](), Counter[str]()
     for block in sorted(_blocks(profile.read_text())):
         starts, names = functions[block.file]
@@ -78,6 +81,10 @@ def main(directory: str, *, shows_lines: bool) -> None:
         if _NOT_DECIDING.match(name) or _NOT_DECIDING_FILES.search(block.file):
             continue
         if _NOT_DECIDING_PLACES.fullmatch(place) or _LOG.search(sources.line(block)):
+            continue
+        if not block.is_reached and _FEATURE.search(sources.condition(block)):
+            off_until[block.file] = sources.end(block)
+        if block.line < off_until.get(block.file, 0):
             continue
         plugin = block.file.removeprefix(_PLUGINS).rpartition("/")[0]
         total[plugin] += block.statements
@@ -111,10 +118,40 @@ class Sources:
 
     def line(self, block: Block) -> str:
         """Give the line that leads to a block."""
+        return self._of(block)[block.line - 1].strip()
+
+    def condition(self, block: Block) -> str:
+        """Give the line that leads to a block; for an else that of its if."""
+        lines = self._of(block)
+        number = block.line - 1
+        if not lines[number].strip().startswith("} else {"):
+            return lines[number]
+        indent = _indent(lines[number])
+        return next(
+            line
+            for line in reversed(lines[:number])
+            if line.strip().startswith("if ") and _indent(line) == indent
+        )
+
+    def end(self, block: Block) -> int:
+        """Give the number of the line that closes what a block's line opens."""
+        lines = self._of(block)
+        indent = _indent(lines[block.line - 1])
+        return next(
+            number
+            for number in range(block.line + 1, len(lines) + 1)
+            if lines[number - 1].strip().startswith("}") and _indent(lines[number - 1]) <= indent
+        )
+
+    def _of(self, block: Block) -> list[str]:
         if block.file not in self._lines:
             path = self._root / block.file.removeprefix(f"{_MODULE}/")
             self._lines[block.file] = path.read_text().splitlines()
-        return self._lines[block.file][block.line - 1].strip()
+        return self._lines[block.file]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _go(*arguments: str) -> str:

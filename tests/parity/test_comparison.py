@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.parity.comparison import Answer, Comparison
+from tests.parity.fresh import RandomConfiguration
 from tests.parity.generator.families import FAMILIES, snapshot
-from tests.parity.recorded import cases
+from tests.parity.recorded import Explainer, cases, read_configuration
 from tests.parity.shrinking import shrink
 
 NOTHING_MISSING = frozenset[str]()
@@ -82,6 +84,48 @@ def test_differences_in_what_would_make_room_are_seen(field: str) -> None:
     ours["postFilter"][field] = [] if field == "victims" else "another"
     with pytest.raises(AssertionError):
         Comparison(case.items, NOTHING_MISSING).compare(theirs, ours)
+
+
+def test_where_the_search_ends_early_any_victims_will_do() -> None:
+    case, theirs = next(
+        (case, answer)
+        for case in cases("preemption")
+        for answer in case.answers
+        if answer.get("postFilter", {}).get("victims")
+    )
+    comparison = Comparison(case.items, NOTHING_MISSING, takes_any_candidate=True)
+    ours = deepcopy(theirs)
+    ours["postFilter"] |= {"nominatedNodeName": "another", "victims": ["default/another"]}
+    comparison.compare(theirs, ours)
+    ours["postFilter"]["victims"] = []
+    with pytest.raises(AssertionError):
+        comparison.compare(theirs, ours)
+
+
+def test_a_share_of_0_is_none_of_a_plugin_that_only_scores() -> None:
+    theirs = {"pod": "a/b", "nodes": {"n": {"scores": {"NodeAffinity": 0, "X": 0}, "total": 0}}}
+    ours = {"pod": "a/b", "nodes": {"n": {"scores": {"X": 0}, "total": 0}}}
+    Comparison([], NOTHING_MISSING, scoring_alone=frozenset({"NodeAffinity"})).compare(theirs, ours)
+    with pytest.raises(AssertionError):
+        Comparison([], NOTHING_MISSING).compare(theirs, ours)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_configurations_are_taken_and_the_same_each_time(seed: int, tmp_path: Path) -> None:
+    made = RandomConfiguration(seed, tmp_path)
+    text = made.path.read_text()
+    explainer = Explainer(read_configuration(made.path))
+    [(family, items)] = made.snapshots(1)
+    assert len(explainer.answers(items)) == len([i for i in items if is_waiting(i)])
+    again = RandomConfiguration(seed, tmp_path)
+    assert again.path.read_text() == text
+    assert list(again.snapshots(1)) == [(family, items)]
+
+
+def is_waiting(item: dict[str, Any]) -> bool:
+    if item["kind"] != "Pod" or "nodeName" in item["spec"]:
+        return False
+    return item["status"].get("phase") not in ("Succeeded", "Failed")
 
 
 def test_a_snapshot_is_shrunk_to_what_shows_it() -> None:
