@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kubeio.access import CACHE_ENTRIES, KubeAuthorizer, Refusal
+from kubeio.access import CACHE_ENTRIES, CACHE_SECONDS, OUTAGE_SECONDS, KubeAuthorizer, Refusal
 from tests.unit.kubeio.fake_api import client_of
 
 
@@ -25,12 +25,16 @@ class Reviews:
             "root": {"username": "admin", "groups": ["system:masters"]},
         }
         self.is_allowed = True
-        self.status = 201
+        self.status: int | str = 201
 
     async def answer(self, request: web.Request) -> web.Response:
         review = await request.json()
         self.asked.append(review)
-        if self.status != 201:
+        if self.status == GONE:
+            assert request.transport is not None
+            request.transport.close()
+            return web.Response()
+        if isinstance(self.status, int) and self.status != 201:
             return web.json_response({"kind": "Status", "message": "no"}, status=self.status)
         if review["kind"] == "TokenReview":
             assert request.path == "/apis/authentication.k8s.io/v1/tokenreviews"
@@ -108,11 +112,10 @@ async def test_cache_is_bounded_and_holds_no_token() -> None:
     reviews = Reviews()
     async with client_of(reviews.answer) as client:
         authorizer = KubeAuthorizer(client)
-        for i in range(3):
-            authorizer._verdicts.update({(bytes([i]), str(j), ""): (0.0, None) for j in range(500)})
-        await authorizer.refusal("Bearer reader", "/metrics", "get")
+        for i in range(CACHE_ENTRIES + 1):
+            await authorizer.refusal("Bearer root", f"/{i}", "get")
         assert len(authorizer._verdicts) == CACHE_ENTRIES
-        assert b"reader" not in {digest for digest, _, _ in authorizer._verdicts}
+        assert b"root" not in {digest for digest, _, _ in authorizer._verdicts}
 
 
 async def test_api_server_that_cannot_be_asked_lets_nobody_in_and_is_not_remembered() -> None:
@@ -143,3 +146,60 @@ async def test_api_server_that_cannot_be_asked_is_told_of_now_and_then(
     assert len(told) == 2
     assert "tokenreviews" in vars(told[0])["fields"]["error"]
     assert "reader" not in str(vars(told[0])["fields"])
+
+
+GONE = "gone"
+"""In place of a status: the connection ends without an answer."""
+
+
+@pytest.mark.parametrize("outage", [429, 500, 503, 504, GONE])
+async def test_who_was_let_in_stays_so_while_the_api_server_cannot_be_asked(
+    outage: int | str,
+) -> None:
+    reviews, now = Reviews(), [100.0]
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client, clock=lambda: now[0])
+        assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
+        reviews.status = outage
+        now[0] += OUTAGE_SECONDS - 0.1
+        for _ in range(2):
+            assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
+        # Another path, and another token, were never let in.
+        await assert_unavailable(authorizer, "Bearer reader", "/configz")
+        await assert_unavailable(authorizer, "Bearer root", "/metrics")
+        now[0] += 0.2
+        await assert_unavailable(authorizer, "Bearer reader", "/metrics")
+
+
+async def test_the_api_server_is_believed_as_soon_as_it_answers_again() -> None:
+    reviews, now = Reviews(), [100.0]
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client, clock=lambda: now[0])
+        assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
+        reviews.status = 503
+        now[0] += CACHE_SECONDS
+        assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
+        reviews.status, reviews.is_allowed = 201, False
+        refusal = await authorizer.refusal("Bearer reader", "/metrics", "get")
+        assert refusal is not None
+        assert refusal.status == 403
+        # That no outlives no outage: once it is old, nobody knows.
+        reviews.status = 503
+        now[0] += CACHE_SECONDS
+        await assert_unavailable(authorizer, "Bearer reader", "/metrics")
+
+
+async def test_being_refused_the_question_is_no_outage() -> None:
+    reviews, now = Reviews(), [100.0]
+    async with client_of(reviews.answer) as client:
+        authorizer = KubeAuthorizer(client, clock=lambda: now[0])
+        assert await authorizer.refusal("Bearer reader", "/metrics", "get") is None
+        reviews.status = 403
+        now[0] += CACHE_SECONDS
+        await assert_unavailable(authorizer, "Bearer reader", "/metrics")
+
+
+async def assert_unavailable(authorizer: KubeAuthorizer, authorization: str, path: str) -> None:
+    refusal = await authorizer.refusal(authorization, path, "get")
+    assert refusal is not None
+    assert refusal.status == 503
