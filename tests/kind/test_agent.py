@@ -155,7 +155,9 @@ def wait_mirror_running(cluster: KindCluster, full_name: str) -> None:
 def _mirrors(cluster: KindCluster, node: str) -> tuple[float, float]:
     """Give how many mirror Pods have their static Pod, and how many have none."""
     metrics = cluster.ask(cluster.agent_of(node), AGENT_PORT, "/metrics")
-    found = dict(re.findall(r'^berthmaster_mirror_pods\{state="(\w+)"\} (\S+)$', metrics, re.M))
+    found = dict(
+        re.findall(r'^berthmaster_mirror_pods\{state="(\w+)"\} (\S+)$', metrics, re.MULTILINE)
+    )
     return float(found["paired"]), float(found["orphan"])
 
 
