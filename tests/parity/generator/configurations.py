@@ -17,6 +17,7 @@ _SCORES: Final = (
 _SCORING_ALONE: Final = frozenset(
     {"NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
 )
+_FAILING: Final = ("NodeAffinity", "PodTopologySpread")
 _VOLUMES: Final = ("VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits")
 _EVERYWHERE: Final = (*_FILTERS, "NodeResourcesBalancedAllocation", "ImageLocality")
 _SCORED: Final = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi", "pods")
@@ -67,9 +68,9 @@ def _plugins(r: Random) -> Manifest:
         made["filter"] = {"disabled": [{"name": name} for name in names]}
     if chance(r, 0.6):
         made["score"] = _score(r, {*_SCORES} - {*absent} | _SCORING_ALONE)
-        if not _is_scoring("NodeAffinity", made["score"]):
-            # Where it may prepare, but not score, what it finds wrong does not count here.
-            made["preScore"] = {"disabled": [{"name": "NodeAffinity"}]}
+        # Where they may prepare, but not score, what they find wrong does not count here.
+        idle = [name for name in _FAILING if not _is_scoring(name, made["score"])]
+        made["preScore"] = {"disabled": [{"name": name} for name in idle]}
     if chance(r, 0.15):
         names = [r.choice(["DefaultPreemption", "DynamicResources", "*"])]
         made["postFilter"] = {"disabled": [{"name": name} for name in names]}
