@@ -227,6 +227,82 @@ def test_nodes_are_told_with_taints_and_the_room_that_is_left(
     assert found["nodes-cordoned"]["nextCommand"].endswith("spec.unschedulable=true")
 
 
+HOLDING = """
+from berthmaster.plugin import NodePlugin, Pod, Wait
+
+
+class Holding(NodePlugin):
+    def permit(self, pod: Pod, node_name: str) -> Wait | None:
+        return Wait(600) if pod.name == "held" else None
+"""
+
+
+def test_a_pod_that_a_plugin_holds_is_told_apart_from_one_that_evicts_others(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    (tmp_path / "holding.py").write_text(HOLDING)
+    arguments = ("--kubeconfig", str(plane.kubeconfig_path), "--secure-port", "0")
+    names = ("--scheduler-name", "holding", "--plugin", f"{tmp_path / 'holding.py'}:Holding")
+    namespace = "/api/v1/namespaces/hold"
+    create(plane, "/api/v1/namespaces", {"metadata": {"name": "hold"}})
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    create(plane, classes, {"metadata": {"name": "urgent"}, "value": 1000})
+    for name in ("of-held", "of-victim"):
+        taint = {"key": "only", "value": name, "effect": "NoSchedule"}
+        create_node(plane, name, "2", taints=[taint])
+
+    def placed(name: str, node_name: str, **spec: Any) -> None:
+        tolerations = [{"key": "only", "value": node_name}]
+        selector = {"nodeSelectorTerms": [{"matchFields": [field_of(node_name)]}]}
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
+        spec |= {"schedulerName": "holding", "tolerations": tolerations, "affinity": affinity}
+        create(plane, f"{namespace}/pods", pod(name, "2", **spec))
+
+    def status_of(name: str, field: str) -> Any:
+        return read(plane, f"{namespace}/pods/{name}")["status"].get(field, "")
+
+    with SchedulerProcess(tmp_path / "log", *arguments, *names) as running:
+        running.wait_line("Leading")
+        placed("victim", "of-victim", terminationGracePeriodSeconds=300)
+        wait_for(
+            "the victim is bound",
+            lambda: read(plane, f"{namespace}/pods/victim")["spec"].get("nodeName"),
+        )
+        placed("preemptor", "of-victim", priorityClassName="urgent")
+        placed("held", "of-held")
+        wait_for("one is held", lambda: status_of("held", "nominatedNodeName"))
+        wait_for("one evicts", lambda: status_of("preemptor", "nominatedNodeName"))
+        wait_for("its victim", lambda: "Preemption" in str(status_of("victim", "conditions")))
+        found = Findings(report(diagnose(plane, "-n", "hold", "--no-ask", "-o", "json")))
+    assert found["pods-held"]["objects"] == ["hold/held on of-held"]
+    assert found["pods-waiting-for-victims"]["objects"] == ["hold/preemptor on of-victim"]
+    for name in ("of-held", "of-victim"):
+        request(plane, "DELETE", f"{NODES}/{name}")
+
+
+def field_of(node_name: str) -> dict[str, Any]:
+    return {"key": "metadata.name", "operator": "In", "values": [node_name]}
+
+
+def test_a_kubelet_that_has_just_stopped_is_told_before_its_node_is_called_not_ready(
+    plane: ControlPlane,
+) -> None:
+    create_node(plane, "stopped", "1")
+    create_lease(plane, "kube-node-lease", "stopped", "stopped", 45)
+    told = report(diagnose(plane, "--no-ask", "-o", "json", "--lease", "infra/none"))
+    silent = Findings(told)["nodes-silent"]
+    assert (silent["objects"], silent["severity"]) == (["stopped"], "warning")
+    assert silent["nextCommand"] == "kubectl -n kube-node-lease get lease stopped -o yaml"
+    usable, _, count = Findings(told)["nodes"]["what"].partition(" of ")
+    assert count == f"{len(read(plane, NODES)['items'])} Nodes can take new Pods."
+    assert {each["largestFreeNode"] for each in told["room"]} <= {"batch", "large", "small"}
+    request(plane, "DELETE", f"{NODES}/stopped")
+    after = Findings(report(diagnose(plane, "--no-ask", "-o", "json", "--lease", "infra/none")))
+    assert "nodes-silent" not in after
+    # That Node was not among those that take Pods.
+    assert after["nodes"]["what"].partition(" of ")[0] == usable
+
+
 def test_a_scheduler_outside_the_cluster_is_told_by_its_lease(
     plane: ControlPlane, scheduler: SchedulerProcess
 ) -> None:

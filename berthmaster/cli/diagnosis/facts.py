@@ -204,7 +204,8 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """A Node, and what the Pods on it have requested.
 
     `ready` is the Ready condition's status, "" without one; `bad_conditions` are others that are
-    True. `used` counts Pods as the resource ``pods``.
+    True. `silent_seconds` is how long the kubelet has not renewed the Node's Lease, None where it
+    does or that is not known. `used` counts Pods as the resource ``pods``.
     """
 
     name: str
@@ -212,6 +213,7 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     ready: str = "True"
     ready_message: str = ""
     ready_since: float | None = None
+    silent_seconds: float | None = None
     bad_conditions: tuple[str, ...] = ()
     is_cordoned: bool = False
     taints: tuple[str, ...] = ()
@@ -240,6 +242,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         The API server's clock.
     nodes, pending
         None where they could not be read.
+    evicting_nodes
+        Where Pods are that preemption has chosen as victims.
     usage_is_known
         Whether the Pods of all namespaces could be read, so that the room left is known.
     judged_names
@@ -269,6 +273,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     stopped: tuple[StoppedPod, ...] = ()
     bound_count: int = 0
     nodes: tuple[NodeState, ...] | None = ()
+    evicting_nodes: frozenset[str] = frozenset()
     usage_is_known: bool = True
     agents: tuple[DaemonPod, ...] = ()
     wanted_agents: int | None = None

@@ -31,6 +31,7 @@ from berthmaster.cli.diagnosis.installations import (
     installations_of,
     port_of,
 )
+from berthmaster.cli.diagnosis.kubelet_leases import KubeletLeases
 from berthmaster.cli.diagnosis.leases import Leases
 from berthmaster.cli.diagnosis.nodes import node_state
 from berthmaster.cli.diagnosis.pods import Pods
@@ -110,12 +111,15 @@ class _Gathering:
 
     async def gather(self, own_version: str) -> Facts:
         now, kubernetes_version = await self._begin()
+        kubelets = KubeletLeases(self._reader)
         nodes, events, wanted, _ = await asyncio.gather(
             self._reader.objects(NODES, wire.Node),
             self._reader.objects(self._namespaced(EVENTS), wire.Event, field_selector=SELECTOR),
             self._reader.objects(DAEMON_SETS, wire.DaemonSet, label_selector=AGENT_LABELS),
             self._read_pods(),
         )
+        if nodes:
+            await kubelets.read()
         installations, leases = await self._installations(now)
         names = {name for each in installations for name in each.names}
         facts = Facts(
@@ -132,6 +136,7 @@ class _Gathering:
             stopped=tuple(self._pods.stopped),
             bound_count=self._pods.bound_count,
             nodes=self._node_states(nodes),
+            evicting_nodes=frozenset(self._pods.evicting_nodes),
             usage_is_known=self._usage_is_known,
             agents=tuple(self._pods.agents),
             wanted_agents=_wanted(wanted),
@@ -139,7 +144,8 @@ class _Gathering:
             events=self._events(events, names),
         )
         facts = await self._ask(facts)
-        return msgspec.structs.replace(facts, unread=tuple(self._reader.unread))
+        told_nodes = await kubelets.with_silent(facts.nodes, now)
+        return msgspec.structs.replace(facts, nodes=told_nodes, unread=tuple(self._reader.unread))
 
     async def _begin(self) -> tuple[float, str]:
         """Give the API server's clock and version. Whoever knows us not says so here."""

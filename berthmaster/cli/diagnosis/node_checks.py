@@ -8,13 +8,17 @@ from typing import Final
 from berthmaster.cli.diagnosis.amounts import format_amount
 from berthmaster.cli.diagnosis.facts import Facts, NodeState
 from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
-from berthmaster.cli.diagnosis.room import CONDITION_TAINTS, Room, room_left, takes_pods
+from berthmaster.cli.diagnosis.room import (
+    CONDITION_TAINTS,
+    JOINING_SECONDS,
+    Room,
+    room_left,
+    takes_pods,
+)
 from scheduler_svc.core.resources import CPU, MEMORY, PODS
 
 OLDEST_KUBELET_MINORS: Final = 3
 """So many minor versions may a kubelet be behind the API server, and none ahead."""
-JOINING_SECONDS: Final = 60.0
-"""A Node that young may still be starting."""
 CONTROL_PLANE_TAINTS: Final = (
     "node-role.kubernetes.io/control-plane:NoSchedule",
     "node-role.kubernetes.io/master:NoSchedule",
@@ -29,22 +33,23 @@ def check_nodes(facts: Facts) -> Iterator[Finding]:
     nodes = facts.nodes
     if nodes is None:
         return
-    usable = [node for node in nodes if takes_pods(node)]
+    usable = [node for node in nodes if takes_pods(node, facts.now)]
     if not nodes:
         yield _nothing("no-nodes", "There are no Nodes.", "kubectl get nodes")
     elif not usable:
         yield _nothing(
             "no-usable-nodes",
-            f"None of {len(nodes)} Nodes takes Pods: each is cordoned or not ready.",
+            f"None of {len(nodes)} Nodes takes Pods: each is cordoned, not ready or silent.",
             _LIST,
         )
     yield from _check_ready(nodes, facts.now)
+    yield from _check_silence(nodes)
     yield from _check_conditions(nodes)
     yield from _check_cordons(nodes)
     yield from _check_taints(nodes)
     yield from _check_kubelets(nodes, facts.kubernetes_version)
     if usable:
-        room = room_left(nodes) if facts.usage_is_known else ()
+        room = room_left(nodes, facts.now) if facts.usage_is_known else ()
         yield from _check_room(room, len(usable))
         yield Finding(
             check="nodes",
@@ -94,6 +99,25 @@ def _check_ready(nodes: Sequence[NodeState], now: float) -> Iterator[Finding]:
         objects=_names(unready),
         since_seconds=max(now - min(since), 0.0) if since else None,
         detail=tuple(f"{text} ({count})" for text, count in messages.most_common(3)),
+    )
+
+
+def _check_silence(nodes: Sequence[NodeState]) -> Iterator[Finding]:
+    silent = [node for node in nodes if node.silent_seconds is not None]
+    if not silent:
+        return
+    yield Finding(
+        check="nodes-silent",
+        severity=Severity.WARNING,
+        area=Area.NODES,
+        what=f"On {len(silent)} of {_nodes(len(nodes))} the kubelet has stopped renewing its "
+        "Lease.",
+        why="It is down or cut off. The Node still says that it is ready, so schedulers give it "
+        "Pods; Kubernetes taints it after 50 s by default.",
+        next_command=f"kubectl -n kube-node-lease get lease {silent[0].name} -o yaml",
+        count=len(silent),
+        objects=_names(silent),
+        since_seconds=max(node.silent_seconds or 0.0 for node in silent),
     )
 
 

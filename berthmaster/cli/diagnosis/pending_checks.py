@@ -22,8 +22,9 @@ from scheduler_svc.shell.explain.question import DEFAULT_LEASE, DEFAULT_PORT
 
 SETTLING_SECONDS: Final = 30.0
 """What has lasted for less may pass by itself."""
-VICTIMS_SECONDS: Final = 300.0
-"""Victims that need longer to end are worth a look; a Pod has 30 s unless it asks for more."""
+NOMINATED_SECONDS: Final = 300.0
+"""What keeps a Pod from its Node for longer is worth a look; a victim has 30 s to end unless it
+asks for more, and plugins mostly less."""
 UNSCHEDULABLE: Final = "Unschedulable"
 GATED: Final = "SchedulingGated"
 
@@ -132,7 +133,8 @@ def _is_led(name: str, facts: Facts) -> bool:
 
 
 def _check_rejected(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
-    room = room_left(facts.nodes) if facts.nodes is not None and facts.usage_is_known else ()
+    nodes = facts.nodes if facts.usage_is_known else None
+    room = room_left(nodes, facts.now) if nodes is not None else ()
     for group in groups_of(pods):
         told = _live_pod(group, facts.live)
         first = told or group[0]
@@ -272,19 +274,53 @@ def _not_tried(name: str, group: Sequence[PendingPod], facts: Facts) -> Finding:
 
 
 def _check_nominated(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
-    if not pods:
-        return
-    group = sorted(pods, key=lambda pod: (_since(pod), pod.key))
-    first = group[0]
-    age = _age(group, facts.now)
-    yield Finding(
-        check="pods-waiting-for-victims",
-        severity=Severity.WARNING if age >= VICTIMS_SECONDS else Severity.NOTE,
+    """Tell those for which Pods are ending from those whose Node is theirs already."""
+    oldest_first = sorted(pods, key=lambda pod: (_since(pod), pod.key))
+    waiting = [pod for pod in oldest_first if pod.nominated_node in facts.evicting_nodes]
+    if waiting:
+        yield _nominated(
+            waiting,
+            facts.now,
+            check="pods-waiting-for-victims",
+            what=f"{_count(waiting)} {_is(waiting, 'waits', 'wait')} for room that preemption "
+            "makes.",
+            why="Pods of lower priority on the nominated Nodes are ending; their grace period is "
+            "waited for.",
+            next_command="kubectl get pods -A --field-selector "
+            f"spec.nodeName={waiting[0].nominated_node}",
+        )
+    held = [pod for pod in oldest_first if pod.nominated_node not in facts.evicting_nodes]
+    if held:
+        unseen = "" if facts.usage_is_known else " Or Pods that you may not see are ending there."
+        yield _nominated(
+            held,
+            facts.now,
+            check="pods-held",
+            what=f"For {_count(held)} a Node is chosen, and {_is(held, 'it is', 'they are')} not "
+            "bound yet.",
+            why="A plugin holds them (Permit), volumes or devices are being made ready (PreBind), "
+            f"or preemption has made room and their next attempt is due.{unseen}",
+            next_command=f"kubectl -n {held[0].namespace} describe pod {held[0].name}",
+        )
+
+
+def _nominated(
+    group: Sequence[PendingPod],
+    now: float,
+    *,
+    check: str,
+    what: str,
+    why: str,
+    next_command: str,
+) -> Finding:
+    age = _age(group, now)
+    return Finding(
+        check=check,
+        severity=Severity.WARNING if age >= NOMINATED_SECONDS else Severity.NOTE,
         area=Area.PENDING,
-        what=f"{_count(group)} {_is(group, 'waits', 'wait')} for room that preemption makes.",
-        why="Pods of lower priority on the nominated Nodes are ending; their grace period is "
-        "waited for.",
-        next_command=f"kubectl get pods -A --field-selector spec.nodeName={first.nominated_node}",
+        what=what,
+        why=why,
+        next_command=next_command,
         count=len(group),
         objects=tuple(f"{pod.key} on {pod.nominated_node}" for pod in group[:OBJECTS_TOLD]),
         since_seconds=age,

@@ -18,6 +18,7 @@ from scheduler_svc.core.objects import Pod as ScheduledPod
 MIRROR: Final = "kubernetes.io/config.mirror"
 """Annotation of a Pod that its kubelet made itself: nobody has scheduled it."""
 _PENDING: Final = "Pending"
+_PREEMPTED: Final = "PreemptionByScheduler"
 _decode: Final = msgspec.json.Decoder(wire.Pod).decode
 _decode_scheduled: Final = msgspec.json.Decoder(ScheduledPod).decode
 _decode_whole: Final = msgspec.json.Decoder(WirePod).decode
@@ -37,6 +38,8 @@ class Pods:
         By Node, what its Pods request, by resource.
     judged_names
         schedulerNames of Pods that somebody has judged.
+    evicting_nodes
+        Where Pods are that preemption has chosen as victims.
     """
 
     def __init__(self, scope: Scope) -> None:
@@ -47,6 +50,7 @@ class Pods:
         self.bound_count = 0
         self.used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self.judged_names: set[str] = set()
+        self.evicting_nodes: set[str] = set()
         self.schedulers: list[DaemonPod] = []
         self.agents: list[DaemonPod] = []
 
@@ -86,6 +90,8 @@ class Pods:
         used = self.used[pod.spec.node_name]
         for resource, amount in requests_of(_decode_scheduled(raw)).items():
             used[resource] += amount
+        if _is_victim(pod):
+            self.evicting_nodes.add(pod.spec.node_name)
         if self._is_judged(pod):
             self.bound_count += 1
             ready = pod.condition("Ready")
@@ -143,6 +149,12 @@ class Pods:
                 since=_stopped_since(pod),
             )
         )
+
+
+def _is_victim(pod: wire.Pod) -> bool:
+    """Whether a scheduler has chosen a Pod to make room for another, as it says in its status."""
+    target = pod.condition("DisruptionTarget")
+    return target is not None and target.status == "True" and target.reason == _PREEMPTED
 
 
 def _stopped_since(pod: wire.Pod) -> float | None:

@@ -72,7 +72,7 @@ def report_of(facts: Facts, findings: Sequence[Finding]) -> Report:
         berthmaster_version=facts.own_version,
         scope=ScopeReport(scope.namespace, scope.scheduler_name or None, scope.lease or None),
         findings=list(findings),
-        room=list(room_left(facts.nodes or ())) if is_known else None,
+        room=list(room_left(facts.nodes or (), facts.now)) if is_known else None,
         unread=[_unread(each) for each in facts.unread],
     )
 

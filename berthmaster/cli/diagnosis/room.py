@@ -11,6 +11,8 @@ from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
 CONDITION_TAINTS: Final = "node.kubernetes.io/"
 """Taints of that domain repeat what conditions and cordons say."""
+JOINING_SECONDS: Final = 60.0
+"""A Node that young may still be starting."""
 _FIRST: Final = (CPU, MEMORY, PODS, EPHEMERAL_STORAGE)
 
 
@@ -29,25 +31,30 @@ class Room(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     largest_allocatable: int
 
 
-def takes_pods(node: NodeState) -> bool:
-    """Whether new Pods may come to a Node, apart from taints that somebody has set on purpose.
+def is_ready(node: NodeState, now: float) -> bool:
+    """Whether a kubelet answers for a Node; one without a Ready condition may be starting."""
+    if node.ready:
+        return node.ready == "True"
+    return now - node.created < JOINING_SECONDS
 
-    A Node without a Ready condition has no kubelet yet; schedulers use it all the same.
-    """
+
+def takes_pods(node: NodeState, now: float) -> bool:
+    """Whether new Pods can run on a Node, apart from taints that somebody has set on purpose."""
     return (
         not node.is_cordoned
-        and node.ready in ("True", "")
+        and is_ready(node, now)
+        and node.silent_seconds is None
         and not any(taint.startswith(CONDITION_TAINTS) for taint in node.taints)
     )
 
 
-def room_left(nodes: Iterable[NodeState]) -> tuple[Room, ...]:
+def room_left(nodes: Iterable[NodeState], now: float) -> tuple[Room, ...]:
     """Sum up the Nodes that take Pods; CPU, memory and Pods first, the others by name.
 
     A Node on which more is requested than it offers has no room; it takes none from others.
     Cost: O(Nodes x resources).
     """
-    usable = [node for node in nodes if takes_pods(node)]
+    usable = [node for node in nodes if takes_pods(node, now)]
     resources = {name for node in usable for name, amount in node.allocatable.items() if amount}
     return tuple(_room_of(name, usable) for name in sorted(resources, key=_order))
 

@@ -164,7 +164,11 @@ _SINGULAR: Final = {
 
 def check_running(facts: Facts) -> Iterator[Finding]:
     """Judge the Pods that have a Node and are not running and ready."""
-    silent = {node.name for node in facts.nodes or () if node.ready != "True"}
+    silent = {
+        node.name
+        for node in facts.nodes or ()
+        if node.ready != "True" or node.silent_seconds is not None
+    }
     by_cause: dict[Cause, list[StoppedPod]] = defaultdict(list)
     for pod in facts.stopped:
         cause = _cause_of(pod, silent)

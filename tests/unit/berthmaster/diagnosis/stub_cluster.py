@@ -14,6 +14,7 @@ from kubeio.pod_proxy import PROXIED_AUTHORIZATION
 
 OURS = {"app.kubernetes.io/name": "berthmaster", "app.kubernetes.io/instance": "prod"}
 PROXY = "/api/v1/namespaces/infra/pods"
+NODE_LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 CONFIG = {
     "leaderElection": {"resourceNamespace": "infra", "resourceName": "prod"},
     "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "gpu"}],
@@ -120,6 +121,7 @@ class StubApi:
             ],
             "/api/v1/events": [],
             "/apis/apps/v1/daemonsets": [{"status": {"desiredNumberScheduled": 3}}],
+            NODE_LEASES: [lease(f"n{n}", f"n{n}") for n in (1, 2, 3)],
             "/apis/coordination.k8s.io/v1/namespaces/infra/leases": [lease("prod", "prod-a_1")],
             "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases": [
                 lease("kube-scheduler", "cp_1")

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from berthmaster.cli.diagnosis import gathering, leases
+from berthmaster.cli.diagnosis import gathering, kubelet_leases, leases
 from berthmaster.cli.diagnosis.facts import Facts, Scope
 from berthmaster.cli.diagnosis.gathering import Request, gather
 from berthmaster.cli.diagnosis.judgement import judge
 from kubeio.errors import KubeError
 from tests.unit.berthmaster.diagnosis.stub_cluster import (
+    NODE_LEASES,
     PROXY,
     StubApi,
     add_pod,
@@ -214,6 +215,68 @@ def test_a_lease_that_seems_stale_is_looked_at_twice(
     renewed = gathered(api, tmp_path, ask=False).installations[0].lease
     assert renewed is not None
     assert renewed.was_renewed is True
+
+
+def silent_nodes(facts: Facts) -> set[str]:
+    assert facts.nodes is not None
+    return {node.name for node in facts.nodes if node.silent_seconds is not None}
+
+
+def test_kubelets_that_do_not_renew_their_leases_are_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = StubApi()
+    assert silent_nodes(gathered(api, tmp_path, ask=False)) == set()
+    monkeypatch.setattr(kubelet_leases, "SECOND_LOOK_SECONDS", 0.0)
+    stopped_at, behind, looks = at(50), 300, 0
+    api.lists[NODE_LEASES] = [lease("n1", "n1"), lease("n2", "n2"), lease("n3", "n3")]
+    api.lists[NODE_LEASES][1]["spec"] |= {"renewTime": stopped_at, "leaseDurationSeconds": 40}
+
+    def tick(path: str) -> None:
+        # The clock of n3 is behind, and its kubelet well.
+        nonlocal looks
+        if path == NODE_LEASES:
+            looks += 1
+            api.lists[NODE_LEASES][2]["spec"]["renewTime"] = at(behind - looks)
+
+    api.on_get = tick
+    facts = gathered(api, tmp_path, ask=False)
+    assert silent_nodes(facts) == {"n2"}
+    assert facts.nodes is not None
+    assert 45 < (facts.nodes[1].silent_seconds or 0) < 80
+    # A Lease that runs out later, by its own word, is none that has run out.
+    api.lists[NODE_LEASES][1]["spec"]["leaseDurationSeconds"] = 400
+    assert silent_nodes(gathered(api, tmp_path, ask=False)) == set()
+    # Of a Node that is called not ready already, more need not be said.
+    api.lists[NODE_LEASES][1]["spec"]["leaseDurationSeconds"] = 40
+    api.lists["/api/v1/nodes"][1]["status"]["conditions"] = [condition("Ready", "Unknown")]
+    assert silent_nodes(gathered(api, tmp_path, ask=False)) == set()
+
+
+def test_without_leases_of_nodes_their_conditions_count(tmp_path: Path) -> None:
+    api = StubApi()
+    api.lists[NODE_LEASES] = []
+    assert silent_nodes(gathered(api, tmp_path, ask=False)) == set()
+    api.refused = {NODE_LEASES}
+    facts = gathered(api, tmp_path, ask=False)
+    assert silent_nodes(facts) == set()
+    assert [(each.verb, each.resource, each.namespace) for each in facts.unread] == [
+        ("list", "leases.coordination.k8s.io", "kube-node-lease")
+    ]
+
+
+def test_nodes_with_victims_of_preemption_are_known(tmp_path: Path) -> None:
+    api = StubApi()
+    for name, node_name, status, reason in (
+        ("victim", "n1", "True", "PreemptionByScheduler"),
+        ("spared", "n2", "False", "PreemptionByScheduler"),
+        ("drained", "n3", "True", "EvictionByEvictionAPI"),
+    ):
+        target = condition("DisruptionTarget", status, reason=reason)
+        ready = condition("Ready", "True")
+        running = {"phase": "Running", "conditions": [ready, target]}
+        add_pod(api, pod(name, "other", spec={"nodeName": node_name}, status=running))
+    assert gathered(api, tmp_path, ask=False).evicting_nodes == {"n1"}
 
 
 def explanation(**fields: Any) -> dict[str, Any]:

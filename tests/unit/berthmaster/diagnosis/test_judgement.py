@@ -87,6 +87,7 @@ nodes = st.builds(
     created=past,
     ready=st.sampled_from(["True", "False", "Unknown", ""]),
     ready_since=times,
+    silent_seconds=st.sampled_from([None, 41.0]),
     bad_conditions=st.sampled_from([(), ("DiskPressure",)]),
     is_cordoned=st.booleans(),
     taints=st.sampled_from([(), ("k=v:NoSchedule",), ("node.kubernetes.io/not-ready:NoExecute",)]),
@@ -104,6 +105,7 @@ clusters = st.builds(
     stopped=st.lists(stopped_pods, max_size=8).map(tuple),
     bound_count=st.integers(0, 9),
     nodes=st.one_of(st.none(), st.lists(nodes, max_size=4).map(tuple)),
+    evicting_nodes=st.sampled_from([frozenset(), frozenset({"a"})]),
     usage_is_known=st.booleans(),
     agents=st.lists(daemons, max_size=3).map(tuple),
     wanted_agents=st.sampled_from([None, 0, 2]),
@@ -156,9 +158,9 @@ def test_a_report_is_json_that_can_be_read_back(facts: Facts) -> None:
 
 @given(st.lists(nodes, max_size=6))
 def test_room_is_that_of_the_nodes_that_take_pods(all_nodes: list[NodeState]) -> None:
-    usable = [node for node in all_nodes if takes_pods(node)]
-    assert room_left(all_nodes) == room_left(usable)
-    for each in room_left(all_nodes):
+    usable = [node for node in all_nodes if takes_pods(node, NOW)]
+    assert room_left(all_nodes, NOW) == room_left(usable, NOW)
+    for each in room_left(all_nodes, NOW):
         frees = [
             max(n.allocatable.get(each.resource, 0) - n.used.get(each.resource, 0), 0)
             for n in usable

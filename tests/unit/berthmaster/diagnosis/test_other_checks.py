@@ -113,6 +113,28 @@ def test_nodes_that_are_not_ready() -> None:
     assert wrong(judged(nodes=(node("n1"), joining))) == set()
 
 
+def test_a_node_whose_kubelet_is_silent_takes_no_pods_before_it_is_called_not_ready() -> None:
+    silent = node("n2", silent_seconds=43.0)
+    found = judged(nodes=(node("n1"), silent), stopped=(stopped("not_seen", node_name="n2"),))
+    finding = only(found, "nodes-silent")
+    assert finding.severity is Severity.WARNING
+    assert finding.what == "On 1 of 2 Nodes the kubelet has stopped renewing its Lease."
+    assert (finding.objects, finding.since_seconds) == (("n2",), 43)
+    assert only(found, "nodes").what == "1 of 2 Nodes can take new Pods."
+    assert only(found, "room").what.startswith("Room left: cpu 3 free, 3 on one Node")
+    # What is said of Pods there may be old.
+    assert only(found, "pods-kubelet-unreachable").objects == ("shop/web on n2",)
+    assert "no-usable-nodes" in judged(nodes=(silent,))
+
+
+def test_a_node_that_never_had_a_kubelet_is_no_room_once_it_is_late() -> None:
+    late = judged(nodes=(node("n1"), node("n2", ready="")))
+    assert only(late, "nodes-not-ready").objects == ("n2",)
+    assert only(late, "nodes").what == "1 of 2 Nodes can take new Pods."
+    joining = judged(nodes=(node("n1"), node("n2", ready="", created=NOW - 20)))
+    assert only(joining, "nodes").what == "2 of 2 Nodes can take new Pods."
+
+
 def test_pressure_cordons_and_taints() -> None:
     nodes = (
         node("n1", bad_conditions=("DiskPressure",)),

@@ -193,13 +193,36 @@ def test_a_pod_that_the_scheduler_has_said_nothing_of() -> None:
     assert wrong(judged(pending=(pending("young", created=NOW - 3),))) == set()
 
 
-def test_pods_that_wait_for_victims() -> None:
+@pytest.mark.parametrize(
+    ("evicting", "check"), [({"n1"}, "pods-waiting-for-victims"), (set(), "pods-held")]
+)
+def test_pods_that_wait_for_their_node(evicting: set[str], check: str) -> None:
     pods = (rejected("p", nominated_node="n1", since=NOW - 20),)
-    finding = only(judged(pending=pods), "pods-waiting-for-victims")
+    finding = only(judged(pending=pods, evicting_nodes=frozenset(evicting)), check)
     assert finding.severity is Severity.NOTE
     assert finding.objects == ("shop/p on n1",)
     pods = (rejected("p", nominated_node="n1", since=NOW - 400),)
-    assert only(judged(pending=pods), "pods-waiting-for-victims").severity is Severity.WARNING
+    found = judged(pending=pods, evicting_nodes=frozenset(evicting))
+    assert only(found, check).severity is Severity.WARNING
+
+
+def test_pods_for_which_others_end_are_told_apart_from_those_that_are_held() -> None:
+    pods = (
+        rejected("preemptor", nominated_node="n1"),
+        pending("held", nominated_node="n2"),
+        pending("held-too", nominated_node="n2"),
+    )
+    found = judged(pending=pods, evicting_nodes=frozenset({"n1"}))
+    victims = only(found, "pods-waiting-for-victims")
+    assert victims.what == "1 Pod waits for room that preemption makes."
+    assert victims.objects == ("shop/preemptor on n1",)
+    held = only(found, "pods-held")
+    assert held.what == "For 2 Pods a Node is chosen, and they are not bound yet."
+    assert held.objects == ("shop/held on n2", "shop/held-too on n2")
+    assert "may not see" not in held.why
+    # Who sees not all Pods cannot tell that none are ending there.
+    unsure = judged(pending=pods, usage_is_known=False)
+    assert "Pods that you may not see" in only(unsure, "pods-held").why
 
 
 def test_gated_pods_are_told_by_their_gates() -> None:
