@@ -13,7 +13,7 @@ EVENT_LINES = 60
 
 
 def gather(cluster: KindCluster, namespace: str | None) -> Iterator[tuple[str, str]]:
-    """Give sections of text: Nodes, Pods, the test's Events and Pods, Berthmaster's logs.
+    """Give sections of text: Nodes, Pods, those of the test, Events, Berthmaster's logs.
 
     What cannot be asked, since the API server is away, says so instead.
     """
@@ -24,10 +24,11 @@ def gather(cluster: KindCluster, namespace: str | None) -> Iterator[tuple[str, s
     )
     yield "pods", _ask(cluster, "get", "pods", "--all-namespaces", "-o", "wide")
     if namespace is not None:
-        here = f"--namespace={namespace}"
-        yield "pods of the test", _ask(cluster, "describe", "pods", here)
-        events = _ask(cluster, "get", "events", here, "--sort-by=.metadata.creationTimestamp")
-        yield "events of the test", "\n".join(events.splitlines()[-EVENT_LINES:])
+        described = _ask(cluster, "describe", "pods", f"--namespace={namespace}")
+        yield "pods of the test", described
+    newest_last = ("--all-namespaces", "--sort-by=.metadata.creationTimestamp")
+    events = _ask(cluster, "get", "events", *newest_last)
+    yield "events", "\n".join(events.splitlines()[-EVENT_LINES:])
     for component in ("scheduler", "agent"):
         selector = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component={component}"
         tail = (f"--selector={selector}", f"--tail={LOG_LINES}", "--prefix", "--timestamps=false")

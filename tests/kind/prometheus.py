@@ -1,7 +1,13 @@
-"""A Prometheus in the cluster, set up as docs/dashboards.md says, without the operator."""
+"""A Prometheus in the cluster, set up as docs/dashboards.md says, without the operator.
+
+Debian's Prometheus is built without discovery in Kubernetes, so it is told of all Pods what that
+would tell, under the same labels: the documented job has to find ours among them.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +57,7 @@ def prometheus(cluster: KindCluster, scratch: Path, load: Any) -> Iterator[Prome
     """Run it in a namespace of its own; ``load`` puts an image into the nodes."""
     build_image(scratch)
     load(IMAGE)
-    with temporary(cluster.api, *_access(), _configuration()):
+    with temporary(cluster.api, *_access(), _configuration(cluster)):
         cluster.api.create(_pod())
         wait_pod_running(cluster, NAMESPACE, ACCOUNT)
         yield Prometheus(cluster.api)
@@ -66,46 +72,56 @@ def build_image(scratch: Path) -> None:
 
 
 def _access() -> list[Object]:
-    """Give the namespace, and the account that finds Pods."""
-    subject = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}
-    group = "rbac.authorization.k8s.io"
-    may_find = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}
-    role = {"kind": "ClusterRole", "metadata": {"name": f"{NAMESPACE}-{ACCOUNT}"}}
+    """Give the namespace, and the account that the chart's values let read metrics."""
+    account = {"name": ACCOUNT, "namespace": NAMESPACE}
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        {
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": {"name": ACCOUNT, "namespace": NAMESPACE},
-        },
-        {"apiVersion": f"{group}/v1", **role, "rules": [may_find]},
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": role["metadata"],
-            "roleRef": {
-                "apiGroup": group,
-                "kind": "ClusterRole",
-                "name": f"{NAMESPACE}-{ACCOUNT}",
-            },
-            "subjects": [subject],
-        },
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account},
     ]
 
 
-def _configuration() -> Object:
-    """Give the ConfigMap: the documented job, and the shipped rules where it looks for them."""
+def _configuration(cluster: KindCluster) -> Object:
+    """Give the ConfigMap: the documented job, all Pods, and the shipped rules."""
     configuration = {**scrape_configuration(), "global": _SETTINGS}
     configuration["rule_files"] = [path.name for path in RULE_FILES]
+    [job] = configuration["scrape_configs"]
+    assert job.pop("kubernetes_sd_configs") == [{"role": "pod"}]
+    job["file_sd_configs"] = [{"files": ["pods.json"]}]
+    pods = [target for pod_ in cluster.api.items("/api/v1/pods") for target in targets_of(pod_)]
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": ACCOUNT, "namespace": NAMESPACE},
         "data": {
             "prometheus.yml": yaml.safe_dump(configuration),
+            "pods.json": json.dumps(pods),
             **{path.name: path.read_text() for path in RULE_FILES},
         },
     }
+
+
+def targets_of(pod_: Object) -> Iterator[Object]:
+    """Give what discovery with the role ``pod`` tells of a Pod: each port that it declares."""
+    metadata, ip = pod_["metadata"], pod_["status"].get("podIP")
+    meta = {
+        "namespace": metadata["namespace"],
+        "pod_name": metadata["name"],
+        "pod_node_name": pod_["spec"].get("nodeName", ""),
+        **{f"pod_label_{_word(key)}": text for key, text in metadata.get("labels", {}).items()},
+        **{
+            f"pod_annotation_{_word(key)}": text
+            for key, text in metadata.get("annotations", {}).items()
+        },
+    }
+    labels = {f"__meta_kubernetes_{key}": text for key, text in meta.items()}
+    for container in pod_["spec"]["containers"]:
+        for port in container.get("ports", [{}]):
+            address = f"{ip}:{port['containerPort']}" if port else f"{ip}"
+            yield {"targets": [address], "labels": labels}
+
+
+def _word(key: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9_]", "_", key)
 
 
 def _pod() -> Object:
