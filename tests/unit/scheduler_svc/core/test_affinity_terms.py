@@ -231,7 +231,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_terms_that_nobody_holds_are_forgotten() -> None:
     terms = make_terms()
-    pod = loner(of="nobody knows")
+    pod = loner(of="nobody-knows")
     terms.count(pod, 0, 1)
     assert len(terms._known) == 1
     terms.count(pod, 0, -1)
