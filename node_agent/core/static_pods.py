@@ -40,6 +40,7 @@ class RefusalReason(StrEnum):
     WRONG_KIND = "wrong_kind"
     INVALID = "invalid"
     API_REFERENCE = "api_reference"
+    DUPLICATE = "duplicate"
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):

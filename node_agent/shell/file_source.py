@@ -3,7 +3,8 @@
 The whole content is handed over with every change. A listing without one good manifest says
 that there are no Pods but keeps what single files gave: the next event tells of it again, as
 the kubelet's does. A file that becomes bad keeps its Pod until the next listing of its folder;
-if the path is that file, until it is good again.
+if the path is that file, until it is good again. Of two files with the same Pod the later in
+the order of their names counts, or the one that has changed since; the other is told of.
 
 Source: pkg/kubelet/config/{file,file_linux}.go, v1.36.3. Difference: what the watch missed
 while there was none is listed as soon as there is one.
@@ -20,7 +21,7 @@ from node_agent.core.clock import Now
 from node_agent.core.events import PodsListed
 from node_agent.core.objects import Pod
 from node_agent.core.operations import Source
-from node_agent.core.static_pods import Refusal
+from node_agent.core.static_pods import Refusal, RefusalReason
 from node_agent.shell.clock import read_now
 from node_agent.shell.folder_watch import FileEvent, FileEventKind, FolderWatch
 from node_agent.shell.manifest_files import (
@@ -77,6 +78,7 @@ class FileSource:
         self._read_now = read_now
         self._pods: dict[str, Pod] = {}
         self._keys: dict[str, str] = {}
+        self._givers: dict[str, str] = {}
         self._watch: FolderWatch | None = None
         self._problem = "not listed yet"
         self._watch_problem = ""
@@ -122,6 +124,7 @@ class FileSource:
         manifest = await asyncio.to_thread(read_manifest, event.path, self._node_name)
         if manifest is None:
             return
+        self._give_way(manifest)
         pod = self._accepted(manifest)
         if pod is not None:
             self._pods[_key(pod)] = pod
@@ -133,6 +136,11 @@ class FileSource:
     def _take(self, listing: Listing) -> list[Pod]:
         """Note what a listing says of each file; give its Pods."""
         self.refused.keep_only({manifest.path for manifest in listing.manifests})
+        self._givers = {
+            _key(manifest.outcome): manifest.path
+            for manifest in listing.manifests
+            if isinstance(manifest.outcome, Pod)
+        }
         accepted = [self._accepted(manifest) for manifest in listing.manifests]
         return [pod for pod in accepted if pod is not None]
 
@@ -141,9 +149,23 @@ class FileSource:
             kept = _KEPT if manifest.path in self._keys else ""
             self.refused.note(manifest.path, manifest.outcome, next_step=kept)
             return None
+        self._keys[manifest.path] = key = _key(manifest.outcome)
+        if self._givers[key] != manifest.path:
+            self.refused.note(manifest.path, _replaced(key, by=self._givers[key]))
+            return None
         self.refused.accept(manifest.path, manifest.notice)
-        self._keys[manifest.path] = _key(manifest.outcome)
         return manifest.outcome
+
+    def _give_way(self, manifest: Manifest) -> None:
+        """Have a manifest that has changed take its Pod's name from another file."""
+        if isinstance(manifest.outcome, Refusal):
+            return
+        key = _key(manifest.outcome)
+        former = self._givers.get(key, manifest.path)
+        self._givers[key] = manifest.path
+        has_it_still = self._keys.get(former) == key and former not in self.refused.by_place
+        if former != manifest.path and has_it_still:
+            self.refused.note(former, _replaced(key, by=manifest.path))
 
     async def _watch_until(self, due: float) -> None:
         """Take events until it is time to list, or until a watch has been begun anew."""
@@ -213,6 +235,14 @@ def _problem_of(listing: Listing) -> str:
             if isinstance(manifest.outcome, Refusal)
         )
     return ""
+
+
+def _replaced(key: str, *, by: str) -> Refusal:
+    return Refusal(
+        RefusalReason.DUPLICATE,
+        f"its Pod {key} is in {shown_place(by)}, too, which came later and counts; "
+        "give one of them another name",
+    )
 
 
 def _key(pod: Pod) -> str:

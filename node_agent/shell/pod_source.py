@@ -11,7 +11,7 @@ from yarl import URL
 from kubeio.logs import fields
 from node_agent.core.events import PodsListed
 from node_agent.core.operations import Source
-from node_agent.core.static_pods import Refusal
+from node_agent.core.static_pods import Refusal, RefusalReason
 
 Emit = Callable[[PodsListed], Awaitable[None]]
 """Takes a source's list; waits while the sync loop is behind."""
@@ -59,8 +59,10 @@ class RefusedManifests:
         if self._refusals.get(place) == refusal:
             return
         self._refusals[place] = refusal
-        _logger.error(
-            "Manifest refused",
+        is_replaced = refusal.reason is RefusalReason.DUPLICATE
+        _logger.log(
+            logging.WARNING if is_replaced else logging.ERROR,
+            "Manifest replaced by another" if is_replaced else "Manifest refused",
             extra=fields(
                 source=self._source.value,
                 place=shown_place(place),

@@ -268,7 +268,7 @@ def _check_manifests(facts: Facts) -> Iterator[Finding]:
             check="manifests-refused",
             severity=Severity.WARNING,
             area=Area.RUNNING,
-            what=f"Of {manifests} no static Pod can be made.",
+            what=f"Of {manifests} no static Pod is made.",
             why="The kubelet leaves such a file out; what it was made from before goes on running.",
             next_command=f"journalctl -u kubelet --grep manifest   # on {refused[0].node_name}",
             count=len(refused),

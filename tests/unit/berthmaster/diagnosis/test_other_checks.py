@@ -89,7 +89,7 @@ def test_manifests_that_give_no_pod_are_told() -> None:
     each = RefusedManifest(node_name="n1", place="/etc/k/web.yaml", message="no name")
     finding = only(judged(refused_manifests=(each,)), "manifests-refused")
     assert finding.severity is Severity.WARNING
-    assert finding.what == "Of 1 manifest no static Pod can be made."
+    assert finding.what == "Of 1 manifest no static Pod is made."
     assert finding.detail == ("/etc/k/web.yaml on n1: no name",)
     assert finding.next_command.endswith("# on n1")
 

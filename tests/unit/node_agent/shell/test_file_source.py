@@ -253,6 +253,89 @@ async def test_of_two_files_with_one_pod_the_later_counts_and_either_removes_it(
     assert lists.last_images() == {"a-n": "i:2"}
 
 
+async def test_a_manifest_that_another_replaces_is_told_of_once_for_each_pair(
+    tmp_path: Path, lists: Lists, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    first = write(tmp_path / "1", manifest("a", "i:1"))
+    second = write(tmp_path / "2", manifest("a", "i:2"))
+    third = write(tmp_path / "3", manifest("b"))
+    source = FileSource(str(tmp_path), "n", lists.emit)
+
+    def told() -> list[tuple[str, str, str]]:
+        said = [
+            (r.levelname, r.getMessage(), r.__dict__["fields"].get("err", ""))
+            for r in caplog.records
+        ]
+        caplog.clear()
+        return said
+
+    def replaced(by: Path) -> tuple[str, str, str]:
+        text = f"its Pod default/a-n is in {by}, too, which came later and counts; "
+        warning = ("WARNING", "Manifest replaced by another")
+        return (*warning, f"{text}give one of them another name")
+
+    for _ in range(3):
+        await source.list_all()
+    assert lists.last_images() == {"a-n": "i:2", "b-n": "i:1"}
+    assert list(source.refused.by_place) == [str(first)]
+    assert source.refused.by_place[str(first)].reason is RefusalReason.DUPLICATE
+    assert dict(source.refused.counts) == {"duplicate": 3}
+    assert told() == [replaced(by=second)]
+
+    # The first is written anew: until the next listing it counts, as in the kubelet.
+    write(first, manifest("a", "i:3"))
+    await source.take(FileEvent(FileEventKind.CHANGED, str(first)))
+    assert lists.last_images() == {"a-n": "i:3", "b-n": "i:1"}
+    assert list(source.refused.by_place) == [str(second)]
+    accepted = ("INFO", "Manifest accepted", "")
+    assert told() == [replaced(by=first), accepted]
+    await source.list_all()
+    assert lists.last_images() == {"a-n": "i:2", "b-n": "i:1"}
+    assert told() == [replaced(by=second), accepted]
+
+    # A third of that name is another pair; what is bad says why it is bad.
+    write(third, manifest("a", "i:4"))
+    write(second, "bad: [")
+    await source.list_all()
+    assert lists.last_images() == {"a-n": "i:4"}
+    assert {place: r.reason for place, r in source.refused.by_place.items()} == {
+        str(first): RefusalReason.DUPLICATE,
+        str(second): RefusalReason.UNPARSABLE,
+    }
+    await source.take(FileEvent(FileEventKind.CHANGED, str(second)))
+    caplog.clear()
+
+    # Once it has the name for itself, all is well.
+    second.unlink()
+    third.unlink()
+    await source.list_all()
+    assert lists.last_images() == {"a-n": "i:3"}
+    assert dict(source.refused.by_place) == {}
+    assert told() == [accepted]
+
+
+async def test_a_file_that_was_bad_or_has_another_pod_by_now_is_replaced_by_none(
+    tmp_path: Path, lists: Lists
+) -> None:
+    first = write(tmp_path / "1", manifest("a"))
+    second = write(tmp_path / "2", manifest("b"))
+    source = FileSource(str(tmp_path), "n", lists.emit)
+    await source.list_all()
+
+    async def change(path: Path, text: str) -> None:
+        write(path, text)
+        await source.take(FileEvent(FileEventKind.CHANGED, str(path)))
+
+    await change(first, manifest("c"))
+    await change(second, manifest("a"))
+    assert dict(source.refused.by_place) == {}
+    await change(second, "bad: [")
+    await change(first, manifest("a"))
+    reasons = {place: refusal.reason for place, refusal in source.refused.by_place.items()}
+    assert reasons == {str(second): RefusalReason.UNPARSABLE}
+
+
 async def test_a_file_that_vanished_before_it_was_read_says_nothing(
     tmp_path: Path, lists: Lists
 ) -> None:
