@@ -14,7 +14,7 @@ from deploy.image.engine import ensure_docker, run_docker
 from deploy.kind import chart, images
 from deploy.kind.cluster import Cluster
 from deploy.kind.configuration import cluster_configuration
-from deploy.kind.host import inspect_host
+from deploy.kind.host import inotify_advice, inspect_host
 from deploy.kind.layout import DEFAULT_STATE_DIRECTORY, ClusterRecord, KindDirectory
 from deploy.kind.node_image import BUILT_IMAGE, obtain_node_image
 from deploy.programs import interrupts
@@ -246,9 +246,12 @@ def _have_cluster(cluster: Cluster, options: UpOptions, reporter: Reporter) -> C
     configuration = cluster_configuration(host, with_own_network=not node_image.is_stock)
     try:
         cluster.make(node_image.reference, configuration)
-    except BaseException:
+    except BaseException as error:
         with interrupts.deferred():
             cluster.remove()
+        advice = inotify_advice()
+        if isinstance(error, DeployError) and advice is not None:
+            raise DeployError(f"{error}\n{advice}") from error
         raise
     record = replace(record, is_made=True)
     cluster.directory.save(record)

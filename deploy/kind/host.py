@@ -10,6 +10,9 @@ from deploy.image.engine import run_docker
 
 # Bit of CAP_SYS_RESOURCE in a set of capabilities, include/uapi/linux/capability.h.
 _SYS_RESOURCE_BIT = 24
+# A cluster's nodes take about 60 inotify instances together; Linux allows a user 128.
+_INOTIFY_INSTANCES = Path("/proc/sys/fs/inotify/max_user_instances")
+_ENOUGH_INOTIFY_INSTANCES = 512
 _BOUNDING_SET = re.compile(r"^CapBnd:\s*([0-9a-f]+)$", re.MULTILINE)
 
 
@@ -47,3 +50,17 @@ def may_raise_limits(status: str) -> bool:
     """Tell from /proc/<pid>/status whether CAP_SYS_RESOURCE can be had."""
     match = _BOUNDING_SET.search(status)
     return match is None or bool(int(match.group(1), 16) >> _SYS_RESOURCE_BIT & 1)
+
+
+def inotify_advice(limit: Path = _INOTIFY_INSTANCES) -> str | None:
+    """Say how to have more inotify instances, where nodes may have died of too few."""
+    try:
+        allowed = int(limit.read_text())
+    except (OSError, ValueError):
+        return None
+    if allowed >= _ENOUGH_INOTIFY_INSTANCES:
+        return None
+    return (
+        f"If other clusters or many containers run here, fs.inotify.max_user_instances={allowed} may "
+        f"be too little: `sudo sysctl fs.inotify.max_user_instances={_ENOUGH_INOTIFY_INSTANCES}`"
+    )

@@ -55,7 +55,7 @@ def test_shipped_rules_are_evaluated_and_fire_not(scraping: Prometheus) -> None:
     critical = [
         rule["name"]
         for rule in found
-        if rule["labels"].get("severity") == "critical" and rule.get("state") == "firing"
+        if rule.get("labels", {}).get("severity") == "critical" and rule["state"] == "firing"
     ]
     assert critical == []
 

@@ -77,6 +77,13 @@ def test_a_cluster_that_cannot_be_made_is_removed(machine: Machine) -> None:
     assert not found.is_made
 
 
+def test_what_may_have_run_out_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.fails("kind")
+    monkeypatch.setattr(commands, "inotify_advice", lambda: "raise the limit")
+    with pytest.raises(DeployError, match=r"ERROR: no room(.|\n)*\nraise the limit$"):
+        commands.up(options(machine), QUIET)
+
+
 def test_a_chart_that_fails_leaves_the_cluster(machine: Machine) -> None:
     machine.fails("helm")
     with pytest.raises(DeployError, match="timed out"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from deploy.kind.configuration import cluster_configuration
-from deploy.kind.host import Host, may_raise_limits
+from deploy.kind.host import Host, inotify_advice, may_raise_limits
 
 USUAL = Host(has_cgroup_v1=False, may_raise_limits=True)
 
@@ -60,3 +61,15 @@ def test_without_the_capability_nothing_touches_oom_scores() -> None:
 )
 def test_the_capability_is_looked_for_in_the_bounding_set(status: str, expected: bool) -> None:
     assert may_raise_limits(status) is expected
+
+
+@pytest.mark.parametrize(
+    ("limit", "advice"),
+    [("128\n", "fs.inotify.max_user_instances=512`"), ("512\n", None), ("", None), (None, None)],
+)
+def test_few_inotify_instances(limit: str | None, advice: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "max_user_instances"
+    if limit is not None:
+        path.write_text(limit)
+    told = inotify_advice(path)
+    assert told is None if advice is None else told is not None and advice in told
