@@ -61,6 +61,6 @@ def inotify_advice(limit: Path = _INOTIFY_INSTANCES) -> str | None:
     if allowed >= _ENOUGH_INOTIFY_INSTANCES:
         return None
     return (
-        f"If other clusters or many containers run here, fs.inotify.max_user_instances={allowed} may "
-        f"be too little: `sudo sysctl fs.inotify.max_user_instances={_ENOUGH_INOTIFY_INSTANCES}`"
+        f"If other clusters or many containers run here, fs.inotify.max_user_instances={allowed} "
+        f"may be too little: `sudo sysctl fs.inotify.max_user_instances={_ENOUGH_INOTIFY_INSTANCES}`"
     )
