@@ -9,7 +9,8 @@ The consumer is told of changes in order, `Upserted` and `Deleted`, with a `List
 mark after each list. The reflector knows uid and resourceVersion of everything that
 it has told of (`kubeio.known`), so a list after a gap becomes a difference: what is
 gone is `Deleted`, what is unchanged is not told again, and an object made anew under
-an old name is `Deleted`, then `Upserted`. Nothing is lost in a gap, however long.
+an old name is `Deleted`, then `Upserted`. Nothing is lost in a gap, however long. The log
+tells of the first list at ``-v 2``, of each that a gap has made necessary always.
 
 Lists come in pages and bursts of events in slices of a few milliseconds, so neither
 memory nor the event loop is held by a large cluster. Every ending leads to a wait,
@@ -42,6 +43,7 @@ from kubeio.errors import (
     UnauthorizedError,
 )
 from kubeio.known import KnownObjects
+from kubeio.logs import V2
 from kubeio.source import DEFAULT_TIMING, ReflectorClient, Timing
 
 T = TypeVar("T")
@@ -230,7 +232,9 @@ class Reflector(Generic[T]):
         self._backoff.reset()
         if not self.statistics.is_unserved:
             self.statistics.is_unserved = self.statistics.listed = True
-            _logger.info("Not served by the API server, counts as empty: resource=%s", self._name)
+            _logger.log(
+                V2, "Not served by the API server, counts as empty: resource=%s", self._name
+            )
             self._deliver(Listed(""))
         return self._jitter.between(*self.timing.unserved_seconds)
 
@@ -280,7 +284,8 @@ class Reflector(Generic[T]):
         self.statistics.listed = True
         self.statistics.last_problem = ""
         self.statistics.is_unserved = self._is_refused = False
-        _logger.info(
+        _logger.log(
+            V2 if self._list_reason == "start" else logging.INFO,
             "Listed a resource: resource=%s count=%d resource_version=%s seconds=%.2f",
             self._name,
             len(self._known),

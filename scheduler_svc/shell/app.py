@@ -212,11 +212,12 @@ class SchedulerProcess:
         return election is None or election.may_bind()
 
     def _note_listed(self) -> None:
+        listed = self.parts.reflectors.first_lists()
         # Everything that was listed stays for long: the collector need not look at it again.
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)
-        _logger.info("Listed the cluster: ready to schedule")
+        _logger.info("Listed the cluster: ready to schedule", extra=fields(**listed))
         self._is_listed.set()
         self.parts.inbox.ring()
 

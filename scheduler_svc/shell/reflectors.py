@@ -58,6 +58,7 @@ class Reflectors:
         self._put = put
         self._on_listed = on_listed
         self._was_listed = False
+        self._began_seconds = read_monotonic_seconds()
         views: Mapping[str, View[Any]] = {
             "nodes": node_view(),
             "pods": pod_view(pod_annotations),
@@ -83,8 +84,21 @@ class Reflectors:
         """Whether every resource has been listed once: before, the cluster is not known."""
         return all(r.statistics.listed for r in self.by_resource.values())
 
+    def first_lists(self) -> dict[str, object]:
+        """Sum up what has been listed since `run` began, for a line of the log."""
+        every = self.by_resource.items()
+        unserved = [name for name, reflector in every if reflector.statistics.is_unserved]
+        seconds = read_monotonic_seconds() - self._began_seconds
+        return {
+            "lists": len(self.by_resource) - len(unserved),
+            "objects": sum(reflector.statistics.object_count for _, reflector in every),
+            "seconds": round(seconds, 2),
+            **({"not_served": ",".join(unserved)} if unserved else {}),
+        }
+
     async def run(self) -> None:
         """Keep the views until cancelled."""
+        self._began_seconds = read_monotonic_seconds()
         async with asyncio.TaskGroup() as group:
             for name, reflector in self.by_resource.items():
                 group.create_task(reflector.run(), name=f"reflector {name}")

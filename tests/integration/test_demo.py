@@ -107,7 +107,7 @@ def test_a_scheduler_that_ends_ends_the_demonstration(tmp_path: Path) -> None:
     assert re.search(
         r"^error: scheduler-[12] ended by itself \(exit code -9\)$", text, re.MULTILINE
     )
-    assert "Listed a resource" in text  # of the last lines of its log
+    assert "Listed the cluster" in text  # of the last lines of its log
     assert_nothing_is_left(state_dir)
 
 

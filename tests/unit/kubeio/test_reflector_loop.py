@@ -23,6 +23,7 @@ from kubeio.errors import (
     ServerError,
     TooManyRequestsError,
 )
+from kubeio.logs import V2
 from kubeio.reflector import Reflector
 from kubeio.resources import ResourcePath
 from kubeio.response import Response
@@ -446,7 +447,7 @@ async def test_problem_says_what_is_wrong() -> None:
 async def test_what_is_not_served_counts_as_empty_until_it_is(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(V2)
     rig = Rig(UNSERVED, UNSERVED, page(10, thing("a", 1)), [])
     for _ in range(2):
         assert 50 <= await rig.reflector.run_once() <= 60
@@ -462,6 +463,22 @@ async def test_what_is_not_served_counts_as_empty_until_it_is(
     assert not rig.reflector.statistics.is_unserved
     assert rig.reflector.statistics.lists == {"start": 1, "unserved": 2}
     assert rig.reflector.statistics.endings == {"not_found": 2, "ended": 1}
+
+
+async def test_lists_after_a_gap_are_told_of_and_first_ones_in_detail_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(V2)
+    await Rig(page(10), [GoneError(410)], page(20), []).play()
+    told = {
+        record.levelno: record.getMessage().partition(" seconds=")[0]
+        for record in caplog.records
+        if "Listed" in record.getMessage()
+    }
+    assert told == {
+        V2: "Listed a resource: resource=things.t.io count=0 resource_version=10",
+        logging.INFO: "Listed a resource: resource=things.t.io count=0 resource_version=20",
+    }
 
 
 async def test_core_group_is_always_served() -> None:

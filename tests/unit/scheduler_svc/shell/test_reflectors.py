@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubeio.errors import UnavailableError
+from kubeio.errors import NotFoundError, UnavailableError
 from kubeio.response import Response
 from kubeio.source import Lines
 from scheduler_svc.core.events import Event, NodeUpserted, PodDeleted, PodUpserted
@@ -46,6 +46,7 @@ class FakeServer:
         self._documents = documents
         self.watches = {name: FakeWatch() for name in (*PATHS.values(), FAILED)}
         self.is_away: set[str] = set()
+        self.unserved: set[str] = set()
 
     async def call(
         self, method: str, path: str, /, *, params: Mapping[str, str], timeout_seconds: float
@@ -54,6 +55,8 @@ class FakeServer:
         name = view_of(path, params)
         if name in self.is_away:
             raise UnavailableError(503, message="not now")
+        if name in self.unserved:
+            raise NotFoundError(404, message="404 page not found")
         page = {"metadata": {"resourceVersion": "5"}, "items": self._documents.get(name, [])}
         return Response(200, (), json.dumps(page).encode())
 
@@ -106,6 +109,23 @@ async def test_lists_become_events_and_the_end_of_the_last_is_told_once() -> Non
     assert rig.reflectors.is_listed
     assert rig.listed_count == 1
     assert {type(event) for event in rig.events} == {NodeUpserted, PodUpserted}
+
+
+async def test_first_lists_are_summed_up() -> None:
+    pods = [{"metadata": metadata(f"p{n}", f"u{n}"), "spec": {}} for n in range(3)]
+    server = FakeServer({"nodes": [{"metadata": metadata("n1", "u")}], "pods": pods})
+    server.unserved = {"priorityclasses"}
+    rig = Rig(server)
+    await rig.run_until_quiet()
+    summary = rig.reflectors.first_lists()
+    seconds = summary.pop("seconds")
+    # Nodes, Pods, failed Pods and Namespaces.
+    assert summary == {"lists": 4, "objects": 4, "not_served": "priorityclasses"}
+    assert isinstance(seconds, float)
+    assert seconds >= 0
+    everything = Rig(FakeServer({}))
+    await everything.run_until_quiet()
+    assert "not_served" not in everything.reflectors.first_lists()
 
 
 async def test_cluster_is_unknown_while_one_list_is_missing() -> None:
