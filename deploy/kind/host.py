@@ -12,7 +12,7 @@ from deploy.image.engine import run_docker
 _SYS_RESOURCE_BIT = 24
 # A cluster's nodes take about 60 inotify instances together; Linux allows a user 128.
 _INOTIFY_INSTANCES = Path("/proc/sys/fs/inotify/max_user_instances")
-_ENOUGH_INOTIFY_INSTANCES = 512
+_ENOUGH_INSTANCES = 512
 _BOUNDING_SET = re.compile(r"^CapBnd:\s*([0-9a-f]+)$", re.MULTILINE)
 
 
@@ -58,9 +58,9 @@ def inotify_advice(limit: Path = _INOTIFY_INSTANCES) -> str | None:
         allowed = int(limit.read_text())
     except (OSError, ValueError):
         return None
-    if allowed >= _ENOUGH_INOTIFY_INSTANCES:
+    if allowed >= _ENOUGH_INSTANCES:
         return None
     return (
         f"If other clusters or many containers run here, fs.inotify.max_user_instances={allowed} "
-        f"may be too little: `sudo sysctl fs.inotify.max_user_instances={_ENOUGH_INOTIFY_INSTANCES}`"
+        f"may be too little: `sudo sysctl fs.inotify.max_user_instances={_ENOUGH_INSTANCES}`"
     )
