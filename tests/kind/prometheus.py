@@ -57,6 +57,7 @@ def prometheus(cluster: KindCluster, scratch: Path, load: Any) -> Iterator[Prome
     """Run it in a namespace of its own; ``load`` puts an image into the nodes."""
     build_image(scratch)
     load(IMAGE)
+    run_docker("image", "rm", IMAGE)  # the nodes have it
     with temporary(cluster.api, *_access(), _configuration(cluster)):
         cluster.api.create(_pod())
         wait_pod_running(cluster, NAMESPACE, ACCOUNT)
