@@ -1,5 +1,5 @@
 """The command line. A subcommand's module is imported only when it is called."""
 
-from berthmaster.cli.root import main
+from berthmaster.cli.entry import main
 
 __all__ = ["main"]

@@ -3,16 +3,16 @@
 import importlib
 import os
 import sys
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 from click.shell_completion import CompletionItem
 
 from berthmaster import __version__
+from berthmaster.cli.interrupts import INTERRUPTED, raise_on_interrupt
 
 PROGRAM: Final = "berthmaster"
 _LAST_STANDARD_STREAM: Final = 2
-_INTERRUPTED: Final = 130
 
 
 class _Subcommand(NamedTuple):
@@ -49,6 +49,7 @@ class LazyGroup(click.Group):
         if cmd_name not in SUBCOMMANDS:
             return None
         command = importlib.import_module(SUBCOMMANDS[cmd_name].module).command
+        raise_on_interrupt()
         if not isinstance(command, click.Command):
             raise TypeError(f"{SUBCOMMANDS[cmd_name].module}.command is no command")
         return command
@@ -70,6 +71,14 @@ class LazyGroup(click.Group):
         if unknown and not ctx.resilient_parsing:
             ctx.fail(f"No such command {args[0]!r}; there are: {', '.join(SUBCOMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C is no error to tell of."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Not click's empty line: whoever pressed Ctrl-C knows, and shells know 130.
+            ctx.exit(INTERRUPTED)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands with their summaries."""
@@ -107,7 +116,7 @@ def fill_standard_streams() -> None:
     os.close(descriptor)
 
 
-def main() -> None:
+def run() -> None:
     """Run the command line and end the process with its exit code."""
     try:
         fill_standard_streams()
@@ -116,6 +125,5 @@ def main() -> None:
         error.show()
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        # Not click's "Aborted!" with a 1: whoever pressed Ctrl-C knows, and shells know 130.
-        code = _INTERRUPTED
+        code = INTERRUPTED
     sys.exit(code)
