@@ -13,6 +13,7 @@ import pytest
 import uvloop
 
 from deploy.controlplane import ControlPlane
+from kubeio import access
 from kubeio.access import KubeAuthorizer, Refusal
 from kubeio.changes import ReflectorEvent, Upserted
 from kubeio.client import KubeClient
@@ -126,6 +127,33 @@ async def test_rbac_decides_who_reads_metrics(control_plane: ControlPlane) -> No
 
         # The API server's own authoriser learns of the binding from a watch.
         await wait_until_async(is_let_in, what="RBAC known")
+
+
+async def test_who_was_let_in_stays_so_while_the_api_server_hangs(
+    control_plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "REVIEW_TIMEOUT_SECONDS", 1.0)
+    now = [0.0]
+    async with admin(control_plane) as client:
+        authorizer = KubeAuthorizer(client, clock=lambda: now[0])
+        header = client.credentials.authorization
+        assert await authorizer.refusal(header, "/metrics", "get") is None
+        control_plane.freeze("kube-apiserver")
+        try:
+            now[0] = access.CACHE_SECONDS
+            assert await authorizer.refusal(header, "/metrics", "get") is None
+            for authorization, path in (("Bearer no-such", "/metrics"), (header, "/configz")):
+                unknown = await authorizer.refusal(authorization, path, "get")
+                assert unknown is not None
+                assert unknown.status == 503
+            now[0] = access.OUTAGE_SECONDS
+            late = await authorizer.refusal(header, "/metrics", "get")
+            assert late is not None
+            assert late.status == 503
+        finally:
+            control_plane.thaw("kube-apiserver")
+        monkeypatch.undo()
+        assert await authorizer.refusal(header, "/metrics", "get") is None
 
 
 async def test_service_account_of_a_pod(control_plane: ControlPlane, tmp_path: Path) -> None:
