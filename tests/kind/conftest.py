@@ -19,8 +19,10 @@ from deploy.programs.binaries import obtain_binaries
 from deploy.programs.errors import DeployError
 from deploy.programs.private_files import STATE_ROOT
 from deploy.programs.reporting import Reporter, SilentReporter
+from tests.kind.audit import Audited
 from tests.kind.cluster import READER, CommandError, KindCluster
 from tests.kind.gathering import gather
+from tests.kind.nodes import wait_whole
 from tests.kind.pods import path_of_pods
 from tests.kind.waiting import wait_for, wait_none
 
@@ -138,3 +140,17 @@ def namespace(cluster: KindCluster, request: pytest.FixtureRequest) -> Iterator[
     cluster.api.delete(path)
     cluster.api.delete(path_of_pods(name), grace_seconds=1)
     wait_none("Pods of the test", lambda: cluster.api.items(path_of_pods(name)))
+
+
+@pytest.fixture
+def whole(cluster: KindCluster) -> Iterator[None]:
+    """Begin with a cluster that is well, and leave it so: for tests that break something."""
+    wait_whole(cluster)
+    yield
+    wait_whole(cluster)
+
+
+@pytest.fixture
+def pods(cluster: KindCluster, namespace: str) -> Audited:
+    """Give the test's Pods, none of which may be lost or bound twice."""
+    return Audited(cluster, namespace)

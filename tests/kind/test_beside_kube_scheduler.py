@@ -15,7 +15,6 @@ import pytest
 from tests.kind.api import Object
 from tests.kind.audit import metric
 from tests.kind.cluster import KindCluster
-from tests.kind.nodes import wait_whole
 from tests.kind.objects import SCHEDULER, container, on_node, pod, requesting
 from tests.kind.pods import (
     free_milli_cpu,
@@ -26,6 +25,8 @@ from tests.kind.pods import (
 from tests.kind.static_pods import MANIFESTS
 from tests.kind.waiting import wait_for, wait_none
 
+pytestmark = pytest.mark.usefixtures("whole")
+
 OTHER: Final = "default-scheduler"
 REFUSED: Final = 'berthmaster_pods_refused_total{reason="OutOfcpu"}'
 WITHHELD: Final = "berthmaster_withheld_nodes"
@@ -34,14 +35,6 @@ LEFT_MILLI_CPU: Final = 550
 EACH_MILLI_CPU: Final = 50
 PLACES: Final = 2 * LEFT_MILLI_CPU // EACH_MILLI_CPU
 BURST: Final = 20
-
-
-@pytest.fixture(autouse=True)
-def whole(cluster: KindCluster) -> Iterator[None]:
-    """Begin with a cluster that is well, and leave it so."""
-    wait_whole(cluster)
-    yield
-    wait_whole(cluster)
 
 
 def fill(cluster: KindCluster, namespace: str) -> None:

@@ -16,10 +16,11 @@ from tests.integration.scheduler_process import SchedulerProcess
 from tests.kind.api import temporary
 from tests.kind.audit import Audited, assert_none_flushed
 from tests.kind.cluster import CommandError, KindCluster
-from tests.kind.nodes import wait_whole
 from tests.kind.objects import pod
 from tests.kind.pods import path_of_pods, wait_pod_running
 from tests.kind.waiting import wait_for
+
+pytestmark = pytest.mark.usefixtures("whole")
 
 # At once, unless it has been restarted within the last ten minutes, too.
 RESTART_SECONDS: Final = 180.0
@@ -28,19 +29,6 @@ ROTATING: Final = "rotating"
 CERTIFICATE: Final = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
 TOKEN_REQUEST: Final = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
 UNAUTHORIZED: Final = 'rest_client_requests_total{code="401"'
-
-
-@pytest.fixture(autouse=True)
-def whole(cluster: KindCluster) -> Iterator[None]:
-    """Begin with a cluster that is well, and leave it so."""
-    wait_whole(cluster)
-    yield
-    wait_whole(cluster)
-
-
-@pytest.fixture
-def pods(cluster: KindCluster, namespace: str) -> Audited:
-    return Audited(cluster, namespace)
 
 
 @pytest.mark.parametrize("grace_seconds", [None, 0], ids=["in good order", "at once"])

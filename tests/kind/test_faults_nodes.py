@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,6 +22,8 @@ from tests.kind.objects import deployment, on_node
 from tests.kind.pods import nodes_of, path_of_pods, wait_running, wait_unschedulable
 from tests.kind.waiting import wait_for, wait_none
 
+pytestmark = pytest.mark.usefixtures("whole")
+
 AWAY = (
     "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, "
     "2 node(s) had untolerated taint(s). no new claims to deallocate, preemption: "
@@ -34,19 +35,6 @@ CORDONED = (
     "no new claims to deallocate, preemption: 0/3 nodes are available: "
     "3 Preemption is not helpful for scheduling."
 )
-
-
-@pytest.fixture(autouse=True)
-def whole(cluster: KindCluster) -> Iterator[None]:
-    """Begin with a cluster that is well, and leave it so."""
-    wait_whole(cluster)
-    yield
-    wait_whole(cluster)
-
-
-@pytest.fixture
-def pods(cluster: KindCluster, namespace: str) -> Audited:
-    return Audited(cluster, namespace)
 
 
 def other_worker(cluster: KindCluster, node: str) -> str:
