@@ -24,7 +24,7 @@ from deploy.programs.reporting import Reporter
 
 # The label that kind gives the container of a node.
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"
-ADDRESSES_TIMEOUT_SECONDS = 120.0
+POD_RANGES_TIMEOUT_SECONDS = 120.0
 READY_TIMEOUT_SECONDS = 180
 KUBECTL_TIMEOUT_SECONDS = 30.0
 POLL_SECONDS = 0.5
@@ -104,14 +104,14 @@ class Cluster:
 
     def connect_pods(self) -> None:
         """Give each node its network configuration and its routes; does no harm a second time."""
-        nodes = self._wait_for_addresses()
-        for name, addresses in nodes.items():
+        ranges = self._wait_for_pod_ranges()
+        for name, pod_range in ranges.items():
+            self._write(name, network.SCRIPT, network.SCRIPT_TEXT)
             self._write(name, f"/etc/systemd/system/{network.UNIT}", network.UNIT_TEXT)
-            self._write(name, network.ROUTES, network.routes_of(name, nodes))
+            self._write(name, network.ROUTES, network.routes_of(name, ranges))
             run_docker("exec", name, "systemctl", "enable", "--quiet", network.UNIT)
             run_docker("exec", name, "systemctl", "restart", network.UNIT)
-            configuration = network.network_configuration(addresses.pod_range)
-            self._write(name, network.CONFLIST, configuration)
+            self._write(name, network.CONFLIST, network.network_configuration(pod_range))
 
     def wait_ready(self) -> None:
         """Wait until every Node is ready."""
@@ -188,14 +188,14 @@ class Cluster:
             "KIND_EXPERIMENTAL_PROVIDER": "docker",
         }
 
-    def _wait_for_addresses(self) -> dict[str, network.NodeAddresses]:
-        deadline_seconds = time.monotonic() + ADDRESSES_TIMEOUT_SECONDS
+    def _wait_for_pod_ranges(self) -> dict[str, str]:
+        deadline_seconds = time.monotonic() + POD_RANGES_TIMEOUT_SECONDS
         expected = {container.name for container in self.containers()}
         while True:
             self._reporter.progress("waiting until the nodes have addresses for their Pods")
-            nodes = network.read_addresses(self.get("nodes"))
-            if nodes is not None and expected <= nodes.keys():
-                return nodes
+            ranges = network.read_pod_ranges(self.get("nodes"))
+            if ranges is not None and expected <= ranges.keys():
+                return ranges
             if time.monotonic() > deadline_seconds:
                 raise DeployError("the nodes have no addresses for their Pods")
             time.sleep(POLL_SECONDS)

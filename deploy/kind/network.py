@@ -1,20 +1,29 @@
 """Pods that reach each other without kind's network plugin, whose image would have to be pulled.
 
 Each node gives its Pods addresses of its own range by the plugins ptp and host-local, and has a
-route to the range of every other node. Routes are lost when a node restarts, so a unit of systemd
-on the node sets them.
+route to the range of every other node. Docker may give a node another address when it restarts, so
+the routes are by name: a unit of systemd on each node looks the names up again and again.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 CONFLIST = "/etc/cni/net.d/10-ptp.conflist"
 ROUTES = "/etc/pod-routes"
+SCRIPT = "/usr/local/sbin/pod-routes"
+# A node that is down has no address: its route stays as it was.
+SCRIPT_TEXT = f"""\
+while :; do
+  while read -r range node; do
+    address=$(getent ahostsv4 "$node" | cut -d' ' -f1 | head -n1)
+    [ -z "$address" ] || ip route replace "$range" via "$address"
+  done < {ROUTES}
+  sleep 2
+done
+"""
 UNIT = "pod-routes.service"
 UNIT_TEXT = f"""\
 [Unit]
@@ -22,10 +31,8 @@ Description=Routes to the Pods of the other nodes
 After=network.target
 
 [Service]
-Type=oneshot
-ExecStart=/bin/sh -euc 'while read -r range node; do ip route replace "$range" via "$node"; \
-done < {ROUTES}'
-RemainAfterExit=yes
+ExecStart=/bin/sh {SCRIPT}
+Restart=always
 
 [Install]
 WantedBy=multi-user.target
@@ -33,29 +40,12 @@ WantedBy=multi-user.target
 MTU_BYTES = 1500
 
 
-@dataclass(frozen=True, slots=True)
-class NodeAddresses:
-    """A node's own address, and the range of its Pods' addresses."""
-
-    internal_ip: str
-    pod_range: str
-
-
-def read_addresses(nodes: Mapping[str, Any]) -> dict[str, NodeAddresses] | None:
-    """Read the addresses from a NodeList; None until every Node has all of them."""
-    found = {}
-    for node in nodes["items"]:
-        internal_ips = [
-            address["address"]
-            for address in node.get("status", {}).get("addresses", [])
-            if address["type"] == "InternalIP"
-            and ipaddress.ip_address(address["address"]).version == 4
-        ]
-        pod_range = node.get("spec", {}).get("podCIDR")
-        if not internal_ips or not pod_range:
-            return None
-        found[node["metadata"]["name"]] = NodeAddresses(internal_ips[0], pod_range)
-    return found
+def read_pod_ranges(nodes: Mapping[str, Any]) -> dict[str, str] | None:
+    """Read from a NodeList each Node's range of Pods' addresses; None until every one has it."""
+    ranges = {
+        node["metadata"]["name"]: node.get("spec", {}).get("podCIDR") for node in nodes["items"]
+    }
+    return ranges if all(ranges.values()) else None
 
 
 def network_configuration(pod_range: str) -> str:
@@ -83,10 +73,8 @@ def network_configuration(pod_range: str) -> str:
     )
 
 
-def routes_of(name: str, nodes: Mapping[str, NodeAddresses]) -> str:
+def routes_of(name: str, ranges: Mapping[str, str]) -> str:
     """List a node's routes to the others' Pods, one ``<range> <node>`` a line."""
     return "".join(
-        f"{addresses.pod_range} {addresses.internal_ip}\n"
-        for other, addresses in sorted(nodes.items())
-        if other != name
+        f"{pod_range} {other}\n" for other, pod_range in sorted(ranges.items()) if other != name
     )
