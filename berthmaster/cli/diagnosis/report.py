@@ -111,7 +111,8 @@ def _head(facts: Facts, findings: Sequence[Finding]) -> Text:
 
 def _body(finding: Finding) -> Text:
     since = finding.since_seconds
-    text = Text(printable(finding.what), "bold" if finding.severity is Severity.PROBLEM else "")
+    text = Text()
+    text.append(printable(finding.what), "bold" if finding.severity is Severity.PROBLEM else "")
     if since is not None:
         text.append(f" ({'oldest ' if finding.count > 1 else ''}{format_age(since)})", "dim")
     if finding.severity is Severity.OK:

@@ -30,7 +30,8 @@ def render(answer: Answer, *, best_count: int = BEST_COUNT) -> RenderableType:
 
 def render_decision(decision: Decision) -> RenderableType:
     """Give what a person wants to know about a decision that was made."""
-    text = Text(decision.pod, style="bold")
+    text = Text()
+    text.append(decision.pod, style="bold")
     where = f" to {decision.node_name}" if decision.node_name else ""
     text.append(f": {decision.result}{where}")
     text.append(f" at {decision.time}, attempt {decision.attempt}", style="dim")
@@ -49,7 +50,8 @@ def render_decision(decision: Decision) -> RenderableType:
 
 
 def _verdict(answer: Answer) -> Text:
-    text = Text(answer.pod, style="bold")
+    text = Text()
+    text.append(answer.pod, style="bold")
     feasible = sum(node.total is not None for node in answer.nodes.values())
     if answer.error:
         text.append(": the attempt fails", style="red")

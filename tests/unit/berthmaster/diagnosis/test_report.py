@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,6 +27,18 @@ def lines(**changes: Any) -> list[str]:
     with console.capture() as capture:
         console.print(render(facts, judge(facts)))
     return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def test_what_is_wrong_is_bold_and_the_rest_is_not() -> None:
+    facts = replace(HEALTHY, pending=(rejected(since=NOW - 7200),))
+    console = Console(width=200, highlight=False, force_terminal=True, color_system="standard")
+    with console.capture() as capture:
+        console.print(render(facts, judge(facts)))
+    bold = re.findall(r"\x1b\[1m([^\x1b]+)", capture.get())
+    assert [text.strip() for text in bold] == [
+        "1 Pod of berthmaster fits on no Node: Insufficient cpu.",
+        "→ berthmaster explain pod web -n shop --lease berthmaster/berthmaster",
+    ]
 
 
 def test_a_healthy_cluster_is_told_in_a_few_lines() -> None:

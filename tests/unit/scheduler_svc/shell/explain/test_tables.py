@@ -47,6 +47,15 @@ def test_the_best_nodes_are_told_with_their_shares_and_the_rest_by_reason() -> N
     ]
 
 
+def test_only_the_pod_of_a_verdict_is_bold() -> None:
+    answer = Answer(pod="a/b", nodes={"a": feasible(Fit=10)}, best=("a",))
+    console = Console(width=120, force_terminal=True, color_system="standard", file=io.StringIO())
+    with console.capture() as capture:
+        console.print(render(answer))
+    told = capture.get().splitlines()[0]
+    assert told == "\x1b[1ma/b\x1b[0m\x1b[32m: fits on 1 of 1 Nodes\x1b[0m; best: a (total 10)"
+
+
 def test_many_names_are_cut() -> None:
     nodes = {f"n{i}": rejected("Too many pods") for i in range(9)}
     assert "n0, n1, n2, n3 and 5 more" in text_of(Answer(pod="a/b", nodes=nodes))
