@@ -79,6 +79,8 @@ def _merge(paths: str) -> Any:
             if Path(path).is_file():
                 _check_shape(path, yaml.safe_load(Path(path).read_bytes()))
         merged = KubeConfigMerger(paths).config
+    except KubeConfigError:
+        raise
     except yaml.MarkedYAMLError as error:  # its own text quotes the line
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise KubeConfigError(f"{paths}: no YAML: line {line}: {error.problem}") from None

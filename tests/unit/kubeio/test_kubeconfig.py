@@ -194,7 +194,7 @@ async def test_bad_file_is_named_with_what_is_wrong(
     path = write(tmp_path, content)
     with pytest.raises(KubeConfigError, match=complaint) as caught:
         await load_kubeconfig(path)
-    assert str(tmp_path) in str(caught.value)
+    assert str(caught.value).count(str(path)) == 1
     assert "\n" not in str(caught.value)
     assert "hidden" not in str(caught.value)
 
