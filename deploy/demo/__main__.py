@@ -27,6 +27,7 @@ from deploy.demo.plan import (
     FEWEST_PODS,
     MOST_NODES,
     MOST_PODS_PER_NODE,
+    PODS_PER_NODE,
     Plan,
     make_plan,
 )
@@ -141,10 +142,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--pods",
         type=int,
-        default=500,
         metavar="N",
         help=f"Pods to create, {FEWEST_PODS} and more, at most {MOST_PODS_PER_NODE} a Node "
-        "(default: 500)",
+        f"(default: {PODS_PER_NODE} a Node)",
     )
     parser.add_argument(
         "--keep", action="store_true", help="leave the cluster and the schedulers up"

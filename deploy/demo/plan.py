@@ -15,6 +15,7 @@ from deploy.demo.shapes import NODE_POOLS, POD_SHAPES, ZONES, NodePool, PodShape
 FEWEST_NODES = 10
 MOST_NODES = 1_000
 FEWEST_PODS = 50
+PODS_PER_NODE = 5
 MOST_PODS_PER_NODE = 8
 """With more, the GPUs would run out, and then Pods that can be bound would not be."""
 
@@ -76,8 +77,8 @@ class Plan:
         return tuple(pod for pod in self.pods if pod.shape.is_impossible)
 
 
-def make_plan(node_count: int, pod_count: int) -> Plan:
-    """Plan a demonstration.
+def make_plan(node_count: int, pod_count: int | None = None) -> Plan:
+    """Plan a demonstration, of 5 Pods a Node where none are asked for.
 
     Raises
     ------
@@ -85,6 +86,8 @@ def make_plan(node_count: int, pod_count: int) -> Plan:
         For sizes that are out of range, or Pods that Nodes could not take.
     """
     _check_size(node_count, pod_count)
+    if pod_count is None:
+        pod_count = PODS_PER_NODE * node_count
     impossible = [shape for shape in POD_SHAPES if shape.is_impossible]
     possible = [shape for shape in POD_SHAPES if not shape.is_impossible]
     apportioned = apportion(pod_count - len(impossible), [shape.share for shape in possible])
@@ -109,13 +112,13 @@ def apportion(total: int, shares: Sequence[int]) -> list[int]:
     return counts
 
 
-def _check_size(node_count: int, pod_count: int) -> None:
+def _check_size(node_count: int, pod_count: int | None) -> None:
     mistakes = []
     if not FEWEST_NODES <= node_count <= MOST_NODES:
         mistakes.append(f"--nodes {node_count}: {FEWEST_NODES} to {MOST_NODES} are possible")
     nodes = min(max(node_count, FEWEST_NODES), MOST_NODES)
     most_pods = MOST_PODS_PER_NODE * nodes
-    if not FEWEST_PODS <= pod_count <= most_pods:
+    if pod_count is not None and not FEWEST_PODS <= pod_count <= most_pods:
         mistakes.append(
             f"--pods {pod_count}: {FEWEST_PODS} to {most_pods} are possible with {nodes} Nodes "
             f"(all of them must fit: at most {MOST_PODS_PER_NODE} a Node)"

@@ -99,7 +99,8 @@ def show_histogram(console: Console, node_counts: Mapping[int, int]) -> None:
     most = max(nodes for _, nodes in rows)
     for title, nodes in rows:
         bar = "█" * -(-nodes * HISTOGRAM_WIDTH // most)
-        console.print(Text.assemble(f"  {title:>7} Pods ", (bar, "green"), f" {nodes} Nodes"))
+        count = f"{' ' if bar else ''}{nodes} Node{'' if nodes == 1 else 's'}"
+        console.print(Text.assemble(f"  {title:>7} Pods ", (bar, "green"), count))
 
 
 def histogram_rows(node_counts: Mapping[int, int]) -> list[tuple[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.console import Console
 
 from deploy.demo.figures import (
     count_states,
@@ -14,7 +15,7 @@ from deploy.demo.figures import (
 )
 from deploy.demo.plan import PlannedNode
 from deploy.demo.records import PodRecord, PodState
-from deploy.demo.report import histogram_rows, select_metrics
+from deploy.demo.report import histogram_rows, select_metrics, show_histogram
 from deploy.demo.resources import Resources
 from deploy.demo.shapes import POOL_BY_NAME
 
@@ -119,6 +120,17 @@ def test_states_are_counted_most_common_first() -> None:
 
 def test_a_histogram_has_a_row_for_each_number() -> None:
     assert histogram_rows({0: 3, 2: 1}) == [("0", 3), ("1", 0), ("2", 1)]
+
+
+def test_a_histogram_is_drawn_with_a_count_in_each_row() -> None:
+    console = Console(width=80)
+    with console.capture() as capture:
+        show_histogram(console, {0: 4, 2: 1})
+    assert capture.get().splitlines() == [
+        f"        0 Pods {'█' * 40} 4 Nodes",
+        "        1 Pods 0 Nodes",
+        f"        2 Pods {'█' * 10} 1 Node",
+    ]
 
 
 def test_a_long_histogram_has_ranges() -> None:

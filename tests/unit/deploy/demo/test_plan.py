@@ -125,6 +125,14 @@ def test_all_mistakes_are_named_at_once() -> None:
     ]
 
 
+def test_pods_go_with_nodes_where_only_nodes_are_asked_for() -> None:
+    assert make_plan(100).pod_count == 500
+    assert make_plan(10).pod_count == 50
+    with pytest.raises(SizeError) as caught:
+        make_plan(5)
+    assert str(caught.value) == "--nodes 5: 10 to 1000 are possible"
+
+
 def test_more_pods_than_fit_are_refused() -> None:
     make_plan(100, 800)
     with pytest.raises(SizeError, match="--pods 801: 50 to 800 are possible with 100 Nodes"):
