@@ -47,7 +47,7 @@ def command(**flags: Any) -> None:
     \b
     Examples:
       # every pending Pod of a saved cluster, as kube-scheduler would decide
-      kubectl get nodes,pods,namespaces,pv,pvc,sc -A -o yaml > cluster.yaml
+      kubectl get -A -o yaml nodes,pods,namespaces,services,rs,sts,pv,pvc,sc,csinodes > cluster.yaml
       berthmaster explain --snapshot cluster.yaml
       # under your configuration, with what preemption would do, for scripts
       berthmaster explain --snapshot cluster.yaml --config scheduler.yaml --preempt -o json
