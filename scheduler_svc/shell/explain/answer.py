@@ -43,6 +43,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     ----------
     pod
         namespace/name.
+    waits_for_scheduler
+        Where the Pod is pending and was judged by a profile for all: its schedulerName.
     pre_enqueue_plugin, pre_enqueue_message
         What keeps the Pod out of the queue; the rest is what follows once it no longer does.
     pre_filter_code, pre_filter_message, pre_filter_plugin
@@ -60,6 +62,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """
 
     pod: str
+    waits_for_scheduler: str = ""
     pre_enqueue_plugin: str = ""
     pre_enqueue_message: str = ""
     pre_filter_code: str = ""

@@ -26,7 +26,7 @@ from scheduler_svc.shell.explain.answer import (
 
 
 class Profiles:
-    """Which profile judges a Pod: the one of its schedulerName, or one for all.
+    """Which profile judges a Pod: the one of its schedulerName, or one for all (`judges_all`).
 
     `annotations` are those of Pods that users' plugins read.
     """
@@ -40,6 +40,7 @@ class Profiles:
     ) -> None:
         self.annotations = annotations
         self._by_name: Mapping[str, Profile] = {p.scheduler_name: p for p in profiles}
+        self.judges_all = judges_all
         self._for_all = profiles[0] if judges_all else None
 
     def of(self, pod: PodInfo) -> Profile | None:

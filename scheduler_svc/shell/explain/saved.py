@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.custom_plugins import load_custom_plugins
 from scheduler_svc.shell.custom_plugins.feeds import feeds_of
-from scheduler_svc.shell.explain.admission import admit
+from scheduler_svc.shell.explain.admission import DEFAULT_SCHEDULER_NAME, admit
 from scheduler_svc.shell.explain.answer import Answer, with_gate
 from scheduler_svc.shell.explain.asking import Profiles, explain
 from scheduler_svc.shell.explain.documents import read_documents
@@ -83,6 +85,10 @@ def explain_all(
     profiles.attach(snapshot.cluster)
     for pod in pods:
         answer = explain(profiles, pod, snapshot, now, preempt=question.preempt)
+        if profiles.judges_all and pod.key in snapshot.pending:
+            answer = replace(
+                answer, waits_for_scheduler=pod.scheduler_name or DEFAULT_SCHEDULER_NAME
+            )
         yield with_gate(answer, profiles.gate_of(pod))
 
 

@@ -69,6 +69,11 @@ def _verdict(answer: Answer) -> Text:
 def _details(answer: Answer) -> Iterator[RenderableType]:
     if answer.pre_enqueue_plugin:
         yield _line(f"Not tried: {answer.pre_enqueue_plugin}: {answer.pre_enqueue_message}")
+    elif answer.best and answer.waits_for_scheduler:
+        yield _line(
+            f"Waits for the scheduler {answer.waits_for_scheduler}; "
+            "`berthmaster diagnose` tells whether one serves that name"
+        )
     if answer.pre_filter_nodes:
         yield _line(f"Only these were looked at: {_names(answer.pre_filter_nodes)}")
     if answer.pre_filter_plugin:

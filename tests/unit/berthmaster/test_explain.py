@@ -94,6 +94,20 @@ def test_a_table_for_people(snapshot: str) -> None:
     assert not any(line.endswith(" ") for line in result.stdout.splitlines())
 
 
+def test_a_pod_that_fits_is_told_to_wait_for_its_scheduler(snapshot: str, tmp_path: Path) -> None:
+    path = tmp_path / "typo.yaml"
+    path.write_text(yaml.safe_dump(pod("typo", "2", schedulerName="berthmastr")))
+    arguments = ("--snapshot", snapshot, "--snapshot", str(path))
+    told = "Waits for the scheduler berthmastr; `berthmaster diagnose` tells whether"
+    assert told in explain("pod", "typo", *arguments).stdout
+    given = answers(explain(*arguments, "-o", "json"))
+    assert given["default/typo"]["waitsForScheduler"] == "berthmastr"
+    assert given["default/web"]["waitsForScheduler"] == "default-scheduler"
+    assert "Waits" not in explain("pod", "big", *arguments).stdout
+    path.write_text(yaml.safe_dump(pod("new", "2", schedulerName="berthmastr")))
+    assert "Waits" not in explain("--pod", str(path), "--snapshot", snapshot).stdout
+
+
 def test_one_pod(snapshot: str) -> None:
     assert list(answers(explain("pod", "web", "--snapshot", snapshot, "-o", "json"))) == [
         "default/web"
