@@ -14,6 +14,7 @@ STARTING_SECONDS: Final = 60.0
 """A replica that young may still be starting."""
 RECENT_SECONDS: Final = 3600.0
 _NOBODY_BINDS: Final = "Without a leader no Pod of these schedulers gets a Node."
+_UNSEEN: Final = " One that runs outside the cluster, without leader election, cannot be seen here."
 
 
 def check_schedulers(facts: Facts) -> Iterator[Finding]:
@@ -48,7 +49,7 @@ def _no_scheduler(facts: Facts) -> Finding:
         area=Area.SCHEDULER,
         what=f"No Berthmaster scheduler{serves} was found: no Pod of one, and no Lease "
         f"{expected_lease(facts.scope)}.",
-        why="Pods that name it as their schedulerName stay pending.",
+        why=f"Pods that name it as their schedulerName stay pending.{_UNSEEN}",
         next_command="kubectl get deployments -A -l app.kubernetes.io/name=berthmaster",
     )
 
@@ -92,7 +93,9 @@ def _without_leader(installation: Installation, facts: Facts, check: str, proble
         severity=Severity.NOTE if passing else Severity.PROBLEM,
         area=Area.SCHEDULER,
         what=f"{title(installation)} has no leader: the Lease {problem}.",
-        why=_NOBODY_BINDS + (" It may be starting, or changing over." if passing else ""),
+        why=_NOBODY_BINDS
+        + (" It may be starting, or changing over." if passing else "")
+        + ("" if installation.replicas else _UNSEEN),
         next_command=_logs(installation)
         if installation.replicas
         else f"kubectl -n {namespace} get lease {name} -o yaml",

@@ -14,6 +14,8 @@ from tests.unit.berthmaster.diagnosis.clusters import (
     wrong,
 )
 
+UNSEEN = "One that runs outside the cluster, without leader election, cannot be seen here."
+
 
 def test_a_led_installation_is_ok_and_says_by_whom() -> None:
     found = judged()
@@ -42,6 +44,7 @@ def test_no_scheduler_at_all_is_a_problem_and_names_the_lease_that_was_looked_fo
     assert finding.what == (
         f"No Berthmaster {who} was found: no Pod of one, and no Lease {lease_key}."
     )
+    assert finding.why.endswith(UNSEEN)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +64,10 @@ def test_an_installation_without_a_leader_is_a_problem(state: object, check: str
     assert finding.severity is Severity.PROBLEM
     assert finding.objects == (LEASE_KEY,)
     assert "kubectl -n berthmaster logs scheduler-a" in finding.next_command
+    assert UNSEEN not in finding.why
     assert not leads(there, NOW)
+    outside = installation(lease=state, replicas=())
+    assert only(judged(installations=(outside,)), check).why.endswith(UNSEEN)
 
 
 def test_a_lease_of_a_slow_clock_that_is_renewed_is_no_stale_one() -> None:
