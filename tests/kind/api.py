@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import http.client
 import json
+import select
 import ssl
 import tempfile
 from collections.abc import Iterator
@@ -107,14 +108,12 @@ class Api:
             If there is no answer, or one of 429 or 500 to 504. A write may have been carried out.
         """
         text = None if body is None else json.dumps(body)
-        is_kept = self._connection is not None
+        if self._has_ended():
+            self.close()
         try:
             status, answer = self._exchange(method, path, text, content_type)
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            # A connection that was at rest may have been closed; that harms no question.
-            if is_kept and method == "GET":
-                return self.request(method, path, body, content_type=content_type)
             raise ApiAwayError(f"{method} {path}: {error!r}") from error
         if status == 429 or 500 <= status <= 504:
             raise ApiAwayError(f"{method} {path}: {status} {answer[:500]!r}")
@@ -125,6 +124,13 @@ class Api:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def _has_ended(self) -> bool:
+        """Tell whether the server has closed the connection while it was at rest."""
+        if self._connection is None or self._connection.sock is None:
+            return False
+        # Nothing is due: what can be read is the end.
+        return bool(select.select([self._connection.sock], [], [], 0)[0])
 
     def _accepted(
         self, method: str, path: str, body: Object | None = None, *, content_type: str = _JSON

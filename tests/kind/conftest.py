@@ -137,8 +137,13 @@ def namespace(cluster: KindCluster, request: pytest.FixtureRequest) -> Iterator[
         "the default ServiceAccount", lambda: cluster.api.find(f"{path}/serviceaccounts/default")
     )
     yield name
-    cluster.api.delete(path)
-    cluster.api.delete(path_of_pods(name), grace_seconds=1)
+
+    def deleted() -> bool:
+        cluster.api.delete(path)
+        cluster.api.delete(path_of_pods(name), grace_seconds=1)
+        return True
+
+    wait_for("the namespace is being deleted", deleted)
     wait_none("Pods of the test", lambda: cluster.api.items(path_of_pods(name)))
 
 

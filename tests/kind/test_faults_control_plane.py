@@ -48,7 +48,7 @@ def test_another_leads_when_the_leaders_pod_is_deleted(
 def test_restart_of_the_api_server_loses_nothing(cluster: KindCluster, pods: Audited) -> None:
     before = api_server(cluster)
     pods.create("before", 15)
-    cluster.on_node(cluster.control_plane, "crictl", "stop", "--timeout=0", before)
+    cluster.on_node(cluster.control_plane, "crictl", "--timeout=30s", "stop", "--timeout=0", before)
 
     def is_another() -> bool:
         return api_server(cluster) not in ("", before) and is_ready(cluster)
