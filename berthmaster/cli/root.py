@@ -1,5 +1,6 @@
 """``berthmaster``: the group of commands, and the only place that ends the process."""
 
+import errno
 import importlib
 import os
 import sys
@@ -13,6 +14,8 @@ from berthmaster.cli.interrupts import INTERRUPTED, raise_on_interrupt
 
 PROGRAM: Final = "berthmaster"
 _LAST_STANDARD_STREAM: Final = 2
+_FAILED: Final = 1
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class _Subcommand(NamedTuple):
@@ -126,4 +129,9 @@ def run() -> None:
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         code = INTERRUPTED
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        click.echo(f"Error: cannot write: {error.strerror}", err=True)
+        code = _FAILED
     sys.exit(code)

@@ -350,3 +350,15 @@ def test_place_that_cannot_be_written_is_told(started: list[StartPlan], tmp_path
     assert result.exit_code == 2
     assert "x.yaml: No such file or directory" in result.output
     assert started == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["version"], ["completion", "bash"], ["scheduler", "--write-config-to", "-"]],
+)
+def test_a_full_disk_is_told_in_one_line(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "berthmaster", *arguments]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.stderr == "Error: cannot write: No space left on device\n"
+    assert ended.returncode == 1
