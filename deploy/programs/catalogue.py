@@ -117,6 +117,7 @@ def _github(project: str, file: str, member: str = "", checksum_file: str = "") 
 
 
 KUBERNETES: Final = "k8s.io/kubernetes"
+_VERSION_PACKAGE: Final = "k8s.io/component-base/version"
 _CONTAINERD: Final = "github.com/containerd/containerd/v2"
 _CNI: Final = "github.com/containernetworking/plugins"
 _CNI_VERSION: Final = f"{_CNI}/pkg/utils/buildversion.BuildVersion"
@@ -310,3 +311,17 @@ def require(name: str, kubernetes: Version, *, exact: bool) -> Requirement:
         return Requirement(name, kubernetes, SUPPORTED_FIRST, SUPPORTED_BEYOND)
     minor = Version(kubernetes.major, kubernetes.minor, 0)
     return Requirement(name, kubernetes, minor, Version(minor.major, minor.minor + 1, 0))
+
+
+def linker_flags(name: str, version: Version) -> str:
+    """Give what the linker is told when a program is built: not its symbols, but its version."""
+    program = PROGRAMS[name]
+    variables = {program.version_variable: f"v{version}"} if program.version_variable else {}
+    variables |= dict(program.other_variables)
+    if program.module == KUBERNETES:
+        variables |= {
+            f"{_VERSION_PACKAGE}.gitVersion": f"v{version}",
+            f"{_VERSION_PACKAGE}.gitMajor": str(version.major),
+            f"{_VERSION_PACKAGE}.gitMinor": str(version.minor),
+        }
+    return " ".join(["-s", "-w", *[f"-X {key}={value}" for key, value in variables.items()]])

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.programs import interrupts, processes
-from deploy.programs.catalogue import KUBERNETES, PROGRAMS
+from deploy.programs.catalogue import PROGRAMS, linker_flags
 from deploy.programs.errors import SourceError
 from deploy.programs.gotoolchain import GoToolchain, find_go
 from deploy.programs.private_files import TEMPORARY_PREFIX
@@ -35,7 +35,6 @@ MINIMUM_GO = Version(1, 26, 0)
 POLL_SECONDS = 0.5
 FAILURE_LINES = 3
 STALE_PACKAGES = "{{if .Stale}}{{.ImportPath}}{{end}}"
-_VERSION_PACKAGE = "k8s.io/component-base/version"
 _STAGING = re.compile(r"^\s*(?:replace\s+)?(k8s\.io/\S+) => \./staging", re.MULTILINE)
 _REPLACED = re.compile(r"^\s*(?:replace\s+)?(\S+(?: v\S+)?) => ([^./]\S* v\S+)", re.MULTILINE)
 _GO_DIRECTIVE = re.compile(r"^go (\d+)\.(\d+)(?:\.(\d+))?$", re.MULTILINE)
@@ -92,23 +91,18 @@ class GoBuildSource:
                 build.go = find_go(minimum, self._cache.root, self._reporter)
             binary = build.compile(program, requirement.name)
             source = f"built with Go {build.go.version}"
-            return self._cache.install(requirement.name, binary, requirement.version, source)
+            return self._cache.install(
+                *(requirement.name, binary, requirement.version, source),
+                built_with=program.linker_flags,
+            )
 
 
 def describe(requirement: Requirement) -> GoProgram:
     """Say how a program is built."""
     program = PROGRAMS[requirement.name]
     version = requirement.version
-    variables = {program.version_variable: f"v{version}"} if program.version_variable else {}
-    variables |= dict(program.other_variables)
-    if program.module == KUBERNETES:
-        variables |= {
-            f"{_VERSION_PACKAGE}.gitVersion": f"v{version}",
-            f"{_VERSION_PACKAGE}.gitMajor": str(version.major),
-            f"{_VERSION_PACKAGE}.gitMinor": str(version.minor),
-        }
-    flags = [f"-X {name}={value}" for name, value in variables.items()]
-    return GoProgram(program.module, version, program.import_path, " ".join(["-s", "-w", *flags]))
+    flags = linker_flags(requirement.name, version)
+    return GoProgram(program.module, version, program.import_path, flags)
 
 
 def module_file(program: GoProgram, upstream: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from deploy.programs.catalogue import PROGRAMS
+from deploy.programs.catalogue import PROGRAMS, linker_flags
 from deploy.programs.errors import SourceError, UnsuitableError
 from deploy.programs.private_files import write_private
 from deploy.programs.reporting import Reporter
@@ -88,8 +88,9 @@ class PathSource:
 class Cache:
     """Programs downloaded or built before: ``<root>/<kubernetes version>/<name>``.
 
-    Beside each lies ``<name>.json`` with its version, source and checksum. A program appears under
-    its name complete or not at all, and is never changed afterwards.
+    Beside each lies ``<name>.json`` with its version, source and checksum, and how it was linked if
+    it was built here. A program appears under its name complete or not at all; it is changed only
+    for another version, or to be built otherwise.
     """
 
     def __init__(self, root: Path, kubernetes: Version) -> None:
@@ -110,11 +111,21 @@ class Cache:
             raise SourceError(f"{_about(path)} cannot be read: {error}") from error
         if version is None or not requirement.accepts(version):
             raise UnsuitableError(f"{path} is {version}, wanted is {requirement.accepted}")
+        if about.get("linkerFlags", "") not in ("", linker_flags(requirement.name, version)):
+            raise UnsuitableError(f"{path} was built in another way than it is now")
         if not os.access(path, os.X_OK):
             raise SourceError(f"{path} is missing or not executable")
         return Binary(requirement.name, path, version, f"cached, {source}")
 
-    def install(self, name: str, new: Path, version: Version | None, source: str) -> Binary:
+    def install(
+        self,
+        name: str,
+        new: Path,
+        version: Version | None,
+        source: str,
+        *,
+        built_with: str = "",
+    ) -> Binary:
         """Move a complete program into the cache; its file must be on the same file system.
 
         Parameters
@@ -126,6 +137,8 @@ class Cache:
             its version only has to run.
         source
             Where it comes from, for messages.
+        built_with
+            The linker flags of our build; "" for what others have built.
 
         Raises
         ------
@@ -145,6 +158,8 @@ class Cache:
         _about(path).unlink(missing_ok=True)  # never the description of another file
         new.replace(path)
         about = {"version": str(says), "source": source, "sha256": digest}
+        if built_with:
+            about["linkerFlags"] = built_with
         write_private(_about(path), json.dumps(about, indent=2) + "\n")
         return Binary(name, path, says, source)
 

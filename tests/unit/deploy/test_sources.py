@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.programs.catalogue import require
+from deploy.programs.catalogue import linker_flags, require
 from deploy.programs.errors import SourceError, UnsuitableError
 from deploy.programs.reporting import SilentReporter
 from deploy.programs.sources import (
@@ -82,6 +82,21 @@ def test_an_installed_program_is_found_again(cache: Cache, tmp_path: Path) -> No
     assert found.path == installed.path == cache.directory / "kube-apiserver"
     assert found.version == KUBERNETES
     assert found.source == "cached, a test"
+
+
+@pytest.mark.parametrize("built_with", ["", "-s -w", "as now"])
+def test_a_program_that_would_be_built_otherwise_now_is_built_anew(
+    built_with: str, cache: Cache, tmp_path: Path
+) -> None:
+    now = linker_flags("kube-apiserver", KUBERNETES)
+    flags = now if built_with == "as now" else built_with
+    new = write_program(tmp_path / "new", "Kubernetes v1.36.3")
+    cache.install("kube-apiserver", new, KUBERNETES, "a test", built_with=flags)
+    if flags in ("", now):
+        assert cache.obtain(APISERVER).version == KUBERNETES
+    else:
+        with pytest.raises(UnsuitableError, match="was built in another way than it is now"):
+            cache.obtain(APISERVER)
 
 
 @pytest.mark.parametrize("says", ["Kubernetes v1.36.2", "nonsense"])
