@@ -70,7 +70,7 @@ sbom: $(INSTALLED) ## List what is in it, as CycloneDX, in dist/berthmaster.cdx.
 	@$(BIN)/python -m deploy.image sbom --output dist/berthmaster.cdx.json
 
 kind: $(INSTALLED) ## A cluster of containers with Berthmaster in it; needs Docker, no registry (a minute; the first time 40)
-	@$(BIN)/python -m deploy.kind up $(KIND)
+	@$(BIN)/python -m deploy.kind up --build $(KIND)
 
 kind-status: $(INSTALLED) ## Say what of it runs
 	@$(BIN)/python -m deploy.kind status

@@ -74,7 +74,9 @@ def metric(cluster: KindCluster, series: str) -> float:
 
 def assert_none_flushed(cluster: KindCluster) -> None:
     """See that no Pod had to wait for the 5-minute flush to be tried again."""
-    assert metric(cluster, "scheduler_pod_scheduled_after_flush_total") == 0
+    name = "scheduler_pod_scheduled_after_flush_total"
+    # One that has just been started may not be able yet to ask who may read it.
+    assert wait_for("all schedulers tell", lambda: [metric(cluster, name)]) == [0]
 
 
 def node_of_scheduler(cluster: KindCluster, name: str) -> str:

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from deploy.image.engine import run_docker
 from deploy.kind.chart import NAMESPACE, RELEASE
-from tests.kind.api import Api, Object, RefusedError
+from deploy.programs.errors import DeployError
+from tests.kind.api import Api, ApiAwayError, Object, RefusedError
 
 SCHEDULER_PORT: Final = 10259
 AGENT_PORT: Final = 10260
@@ -122,18 +123,22 @@ class KindCluster:
 
         Raises
         ------
+        ApiAwayError
+            If it does not answer, or cannot now.
         RefusedError
             If its answer isn't 200.
         """
         url = f"https://{pod['status']['podIP']}:{port}{path}"
         given = f'header = "Authorization: Bearer {self._reader_token}"\n'
         options = ("--silent", "--show-error", "--insecure", "--max-time", "20", "--config", "-")
-        answer = self.on_node(
-            self.control_plane,
-            *("curl", *options, "--write-out", f"{_MARK}%{{http_code}}", url),
-            given=given,
-        )
+        command = ("curl", *options, "--write-out", f"{_MARK}%{{http_code}}", url)
+        try:
+            answer = self.on_node(self.control_plane, *command, given=given)
+        except DeployError as error:
+            raise ApiAwayError(f"GET {url}: {error}") from error
         text, _, status = answer.rpartition(_MARK)
+        if status == "503":
+            raise ApiAwayError(f"GET {url}: {text}")
         if status != "200":
             raise RefusedError(f"GET {url}", int(status), {"message": text})
         return text
