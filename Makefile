@@ -69,7 +69,7 @@ image: $(INSTALLED) ## Build berthmaster:dev; needs Docker, no registry (2 minut
 sbom: $(INSTALLED) ## List what is in it, as CycloneDX, in dist/berthmaster.cdx.json
 	@$(BIN)/python -m deploy.image sbom --output dist/berthmaster.cdx.json
 
-kind: $(INSTALLED) ## A cluster of containers with Berthmaster in it; needs Docker, no registry (a minute; the first time 40)
+kind: $(INSTALLED) ## A cluster of containers with Berthmaster in it; needs Docker, no registry (2 minutes; the first time 40)
 	@$(BIN)/python -m deploy.kind up --build $(KIND)
 
 kind-status: $(INSTALLED) ## Say what of it runs
@@ -78,7 +78,7 @@ kind-status: $(INSTALLED) ## Say what of it runs
 kind-down: $(INSTALLED) ## Remove it
 	@$(BIN)/python -m deploy.kind down
 
-kind-test: $(INSTALLED) ## The tests that need a cluster of containers, on one of their own (12 minutes)
+kind-test: $(INSTALLED) ## The tests that need a cluster of containers, on one of their own (8 minutes)
 	@$(BIN)/python -m pytest -p pytest_kind.plugin -m kind --cluster-name berthmaster-test tests/kind $(KIND_TEST)
 
 parity: $(INSTALLED) ## Compare with kube-scheduler's framework on random clusters (10 minutes, 20 the first time)
