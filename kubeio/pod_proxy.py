@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from kubeio.client import KubeClient
+from kubeio.credentials import Credentials
 from kubeio.resources import ResourcePath
 
 PROXIED_AUTHORIZATION: Final = "X-Berthmaster-Authorization"
@@ -34,9 +35,10 @@ def proxied(namespace: str, name: str, port: int) -> str:
     return _PODS.in_namespace(namespace).object(f"https:{name}:{port}", "proxy")
 
 
-def proxied_authorization(token: str) -> dict[str, str]:
-    """Give the headers that show a token to the Pod."""
-    return {PROXIED_AUTHORIZATION: f"Bearer {token}"}
+def proxied_client(credentials: Credentials, token: str, *, user_agent: str) -> KubeClient:
+    """Make a client of the API server whose requests show a token to the Pod behind it."""
+    headers = {PROXIED_AUTHORIZATION: f"Bearer {token}"}
+    return KubeClient(credentials, user_agent=user_agent, headers=headers)
 
 
 async def serving_token(client: KubeClient, namespace: str, account: str) -> str:

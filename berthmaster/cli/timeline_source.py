@@ -22,7 +22,7 @@ from kubeio.errors import (
     UnauthorizedError,
 )
 from kubeio.login import KubeConfigError, Login
-from kubeio.pod_proxy import proxied, proxied_authorization, serving_token
+from kubeio.pod_proxy import proxied, proxied_client, serving_token
 from kubeio.resources import ResourcePath
 from node_agent.core.divergence.causes import KubeletEvidence, diagnose
 from node_agent.core.journey.journey import Journey, identify
@@ -165,9 +165,7 @@ async def _ask_through_the_api(
     path = proxied(agent.namespace, agent.name, port) + request.agent_path
     try:
         token = await serving_token(client, agent.namespace, agent.service_account)
-        async with KubeClient(
-            credentials, user_agent=USER_AGENT, headers=proxied_authorization(token)
-        ) as asking:
+        async with proxied_client(credentials, token, user_agent=USER_AGENT) as asking:
             timeline = await asking.get_json(path, Timeline, timeout_seconds=TIMEOUT_SECONDS)
     except KubeError as error:
         notes.append(

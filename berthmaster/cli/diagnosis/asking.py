@@ -26,7 +26,7 @@ from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.errors import KubeError, NotFoundError
 from kubeio.login import KubeConfigError
-from kubeio.pod_proxy import proxied, proxied_authorization, serving_token
+from kubeio.pod_proxy import proxied, proxied_client, serving_token
 from kubeio.resources import ResourcePath
 from node_agent.shell.kubelet.divergence_routes import DIVERGENCES, DivergencesView
 from node_agent.shell.options import DEFAULT_PORT
@@ -161,10 +161,8 @@ class AgentAnswers:
             try:
                 token = await self._token(agent)
                 path = proxied(agent.namespace, agent.name, agent.port or DEFAULT_PORT)
-                async with KubeClient(
-                    self._credentials,
-                    user_agent=self._user_agent,
-                    headers=proxied_authorization(token),
+                async with proxied_client(
+                    self._credentials, token, user_agent=self._user_agent
                 ) as client:
                     view = await client.get_json(
                         path + DIVERGENCES, DivergencesView, timeout_seconds=_ANSWER_SECONDS

@@ -17,7 +17,7 @@ from kubeio.credentials import Credentials
 from kubeio.errors import InvalidError, KubeError, NotFoundError
 from kubeio.lease import LeaseClient
 from kubeio.login import KubeConfigError, Login
-from kubeio.pod_proxy import proxied, proxied_authorization, serving_token
+from kubeio.pod_proxy import proxied, proxied_client, serving_token
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.endpoint import Explanation
@@ -181,8 +181,7 @@ async def contact(question: Question, user_agent: str) -> AsyncIterator[Contact]
     async with KubeClient(credentials, user_agent=user_agent) as client:
         pod = await _leader(client, question)
         token = await serving_token(client, pod.metadata.namespace, pod.spec.service_account_name)
-    headers = proxied_authorization(token)
-    async with KubeClient(credentials, user_agent=user_agent, headers=headers) as client:
+    async with proxied_client(credentials, token, user_agent=user_agent) as client:
         yield Contact(client, proxied(pod.metadata.namespace, pod.metadata.name, question.port))
 
 
