@@ -20,7 +20,7 @@ from scheduler_svc.shell.config.configuration import Configuration, Profile, Raw
 from scheduler_svc.shell.config.effects import fields_without_effect
 from scheduler_svc.shell.config.extension_points import ExtensionPoint
 from scheduler_svc.shell.config.live import rename_for_live
-from scheduler_svc.shell.config.load import default_configuration, load_configuration
+from scheduler_svc.shell.config.load import default_configuration, load_configuration, load_profile
 from scheduler_svc.shell.config.mistakes import ConfigurationError, Mistake
 from scheduler_svc.shell.config.plugin_sets import EnabledPlugin
 from scheduler_svc.shell.config.publish import to_document
@@ -42,6 +42,7 @@ __all__ = [
     "fields_without_effect",
     "leader_election_mistakes",
     "load_configuration",
+    "load_profile",
     "rename_for_live",
     "to_document",
 ]

@@ -107,6 +107,22 @@ def to_plain(node: Node) -> object:
     return node.value
 
 
+def from_plain(value: object) -> Node:
+    """Return dicts, lists and scalars as a tree that stands in no file.
+
+    It recurses: the caller has judged how deep they are.
+    """
+    mark = EMPTY.mark
+    if isinstance(value, Mapping):
+        fields = {str(key): from_plain(item) for key, item in value.items()}
+        return MappingNode(mark, fields, dict.fromkeys(fields, mark))
+    if isinstance(value, list | tuple):
+        return SequenceNode(mark, tuple(from_plain(item) for item in value))
+    if value is None or isinstance(value, bool | int | float | str):
+        return ScalarNode(mark, value, "" if value is None else str(value))
+    raise TypeError(f"{type(value).__name__} is no type of JSON")
+
+
 def iterate_given(node: Node, path: Path = ()) -> Iterator[Path]:
     """Yield the path of every value in the tree that is not null, the root's left out."""
     if is_null(node):

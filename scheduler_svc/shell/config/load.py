@@ -1,22 +1,36 @@
 """Loads a configuration: text in, a complete Configuration or every mistake out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
 
 from scheduler_svc.shell.config import meaning
-from scheduler_svc.shell.config.configuration import Configuration
+from scheduler_svc.shell.config.configuration import Configuration, Profile
 from scheduler_svc.shell.config.decode import decode
 from scheduler_svc.shell.config.defaults import with_defaults
-from scheduler_svc.shell.config.document import MappingNode, iterate_given, render_path, to_plain
+from scheduler_svc.shell.config.document import (
+    EMPTY,
+    MappingNode,
+    Path,
+    find,
+    from_plain,
+    iterate_given,
+    render_path,
+    to_plain,
+)
 from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
-from scheduler_svc.shell.config.mistakes import ConfigurationError, MistakeLog
+from scheduler_svc.shell.config.mistakes import ConfigurationError, MistakeLog, Problem
 from scheduler_svc.shell.config.plugin_sets import KnownPlugins, enable
 from scheduler_svc.shell.config.profiles import ProfileReader
-from scheduler_svc.shell.config.reading import read_document
-from scheduler_svc.shell.config.schema import API_VERSION, KIND, KubeSchedulerConfiguration
-from scheduler_svc.shell.config.validation import validate_configuration
+from scheduler_svc.shell.config.reading import MAX_DEPTH, MAX_VALUES, read_document
+from scheduler_svc.shell.config.schema import (
+    API_VERSION,
+    KIND,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+)
+from scheduler_svc.shell.config.validation import validate_configuration, validate_profile
 
 
 def load_configuration(
@@ -57,6 +71,65 @@ def default_configuration(
     """Return the configuration of a scheduler that is given no file."""
     log = MistakeLog("")
     return _complete(KubeSchedulerConfiguration(), log, known_plugins, enabled_plugins)
+
+
+def load_profile(
+    spec: object,
+    *,
+    source: str,
+    first: Profile,
+    known_plugins: KnownPlugins,
+    enabled_plugins: Sequence[str] = (),
+) -> Profile:
+    """Read a profile that is an object of its own.
+
+    Parameters
+    ----------
+    spec
+        Its `spec`, as JSON is decoded.
+    source
+        What stands in messages in the place of a file's name.
+    first
+        The first profile of the scheduler's configuration, whose queueSort orders all Pods.
+    known_plugins, enabled_plugins
+        As for `load_configuration`.
+
+    Raises
+    ------
+    ConfigurationError
+        With every mistake that was found; their paths start at `spec`.
+    """
+    path: Path = ("spec",)
+    log = MistakeLog(source)
+    log.root = from_plain({"spec": _bounded(spec, log)})
+    given = decode(find(log.root, path) or EMPTY, KubeSchedulerProfile, log, path=path)
+    given = enable(enabled_plugins, given)
+    validate_profile(given, path, log)
+    reader = ProfileReader(log, {**known_plugins, **IN_TREE_POINTS})
+    profile = reader.read_beside(given, path, first)
+    if log.mistakes:
+        raise ConfigurationError(log.mistakes)
+    return profile
+
+
+def _bounded(spec: object, log: MistakeLog) -> object:
+    """Give the value if it is not too deep, and not too much, to be walked."""
+    level, value_count, depth = [spec], 0, 0
+    while level:
+        value_count += len(level)
+        depth += 1
+        if depth > MAX_DEPTH or value_count > MAX_VALUES:
+            detail = f"more than {MAX_VALUES} values, or nested more than {MAX_DEPTH} deep"
+            log.add(Problem.TOO_LARGE, ("spec",), detail=detail)
+            raise ConfigurationError(log.mistakes)
+        level = [item for value in level for item in _items(value)]
+    return spec
+
+
+def _items(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def _check_type(log: MistakeLog) -> None:

@@ -49,6 +49,9 @@ _WAS_INVALID: Final = (
     f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
 )
 
+_AS_THE_FIRST: Final = "write the queueSort of profiles[0] in every profile"
+_AS_THE_FILE: Final = "write the queueSort of the scheduler's configuration file"
+
 Arguments = Mapping[str, ArgumentsStruct | RawArguments]
 
 
@@ -62,12 +65,23 @@ class ProfileReader:
 
     def read(self, given: Sequence[KubeSchedulerProfile]) -> tuple[Profile, ...]:
         """Return the profiles, complete; what is returned counts only without mistakes."""
-        profiles = tuple(self._profile(profile, index) for index, profile in enumerate(given))
-        self._common_queue_sort(profiles)
+        profiles = tuple(
+            self._profile(profile, ("profiles", index)) for index, profile in enumerate(given)
+        )
+        for index, profile in enumerate(profiles[1:], start=1):
+            self._common_queue_sort(profile, profiles[0], ("profiles", index), _AS_THE_FIRST)
         return profiles
 
-    def _profile(self, given: KubeSchedulerProfile, index: int) -> Profile:
-        path: Path = ("profiles", index)
+    def read_beside(self, given: KubeSchedulerProfile, path: Path, first: Profile) -> Profile:
+        """Return a profile that stands at `path` of a document of its own.
+
+        It is to be served beside `first` and those that are served with that.
+        """
+        profile = self._profile(given, path)
+        self._common_queue_sort(profile, first, path, _AS_THE_FILE)
+        return profile
+
+    def _profile(self, given: KubeSchedulerProfile, path: Path) -> Profile:
         for point in ExtensionPoint:
             self._plugin_set(given.plugins, point, (*path, "plugins", point.value))
         plugins = merge_plugins(given.plugins)
@@ -166,24 +180,18 @@ class ProfileReader:
             detail = f"at most one placement generate plugin is allowed {of_profile}"
             self._log.invalid((*path, "placementGenerate"), len(generating), detail)
 
-    def _common_queue_sort(self, profiles: Sequence[Profile]) -> None:
+    def _common_queue_sort(
+        self, profile: Profile, first: Profile, path: Path, because: str
+    ) -> None:
         """One queue holds the Pods of all profiles, so one plugin must order it."""
-        first = profiles[0]
-        for index, profile in enumerate(profiles[1:], start=1):
-            path: Path = ("profiles", index, "plugins", "queueSort")
-            if profile.plugins.queue_sort != first.plugins.queue_sort:
-                shown = [plugin.name for plugin in profile.points[ExtensionPoint.QUEUE_SORT]]
-                self._log.invalid(
-                    path,
-                    shown,
-                    "must be the same for all profiles",
-                    meaning="write the queueSort of profiles[0] in every profile",
-                )
-            for plugin in first.points[ExtensionPoint.QUEUE_SORT]:
-                if profile.args.get(plugin.name) != first.args.get(plugin.name):
-                    detail = "queueSort must be the same for all profiles"
-                    at: Path = ("profiles", index, "pluginConfig")
-                    self._log.invalid(at, plugin.name, detail)
+        if profile.plugins.queue_sort != first.plugins.queue_sort:
+            shown = [plugin.name for plugin in profile.points[ExtensionPoint.QUEUE_SORT]]
+            detail = "must be the same for all profiles"
+            self._log.invalid((*path, "plugins", "queueSort"), shown, detail, meaning=because)
+        for plugin in first.points[ExtensionPoint.QUEUE_SORT]:
+            if profile.args.get(plugin.name) != first.args.get(plugin.name):
+                detail = "queueSort must be the same for all profiles"
+                self._log.invalid((*path, "pluginConfig"), plugin.name, detail)
 
     def _arguments(self, given: Sequence[PluginConfig], plugins: Plugins, path: Path) -> Arguments:
         arguments: dict[str, ArgumentsStruct | RawArguments] = {}

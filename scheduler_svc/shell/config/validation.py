@@ -47,6 +47,13 @@ def validate_configuration(configuration: KubeSchedulerConfiguration, log: Mista
     _extenders(configuration.extenders, log)
 
 
+def validate_profile(profile: KubeSchedulerProfile, path: Path, log: MistakeLog) -> None:
+    """Note what is wrong in a profile of its own outside of its plugins and arguments."""
+    if not profile.scheduler_name:
+        log.required((*path, "schedulerName"))
+    _percentage(profile.percentage_of_nodes_to_score, (*path, "percentageOfNodesToScore"), log)
+
+
 def leader_election_mistakes(election: LeaderElection, *, source: str) -> tuple[Mistake, ...]:
     """Judge an election that flags have changed; `source` stands in the place of a file's name."""
     log = MistakeLog(source)
