@@ -120,7 +120,7 @@ def start_scheduler(
     plane: ControlPlane, documents: list[Document], folder: Path
 ) -> SchedulerProcess:
     """Prepare the process of a release's Deployment, with its account's token and its flags."""
-    deployment = find(documents, "Deployment")
+    deployment = find(documents, "Deployment", component="scheduler")
     metadata, pod = deployment["metadata"], deployment["spec"]["template"]["spec"]
     folder.mkdir()
     configuration = find(documents, "ConfigMap", metadata["name"])["data"]["scheduler.yaml"]

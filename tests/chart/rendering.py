@@ -112,10 +112,27 @@ def parse(text: str) -> list[Document]:
     return [document for document in yaml.load_all(text, _LOADER) if document]
 
 
-def find(documents: Sequence[Document], kind: str, name: str | None = None) -> Document:
-    """Give the one object of a kind, or of a kind and name."""
-    [found] = [d for d in documents if d["kind"] == kind and name in (None, d["metadata"]["name"])]
+def find(
+    documents: Sequence[Document],
+    kind: str,
+    name: str | None = None,
+    *,
+    component: str | None = None,
+) -> Document:
+    """Give the one object of a kind, or of a kind and name, or of a kind and component."""
+    [found] = [
+        document
+        for document in documents
+        if document["kind"] == kind
+        and name in (None, document["metadata"]["name"])
+        and component in (None, _component(document))
+    ]
     return found
+
+
+def _component(document: Document) -> str | None:
+    label: str | None = document["metadata"].get("labels", {}).get("app.kubernetes.io/component")
+    return label
 
 
 def golden_text(helm: Helm, variant: str) -> str:

@@ -63,10 +63,14 @@ class Release:
         return f"{self.full_name}-scheduler"
 
 
+# One release has the cluster's controller, another follows its profiles.
+NO_CONTROLLER: Final = "--set=controller.enabled=false"
+NO_PROFILES: Final = "--set=schedulerProfiles.enabled=false"
 BLUE: Final = Release(
     "blue",
     "one",
     (
+        NO_PROFILES,
         f"--set-json=rbac.readers.metrics={json.dumps(READER)}",
         "--set=monitoring.serviceMonitor.enabled=true",
         # So that it is soon lost.
@@ -75,9 +79,16 @@ BLUE: Final = Release(
         "--set=scheduler.config.leaderElection.retryPeriod=1s",
     ),
 )
-GREEN: Final = Release("green", "one", ("--set=rbac.useSystemRoles=true",))
+GREEN: Final = Release("green", "one", ("--set=rbac.useSystemRoles=true", NO_CONTROLLER))
 # Of the first one's name, so that it has to serve another.
-OTHER_BLUE: Final = Release("blue", "two", ("--set=scheduler.schedulerName=third",))
+OTHER_BLUE: Final = Release(
+    "blue", "two", ("--set=scheduler.schedulerName=third", NO_CONTROLLER, NO_PROFILES)
+)
+# Helm leaves definitions, and the objects that are of them; the API server adds the second.
+DEFINED: Final = {
+    ("customresourcedefinitions", "", "schedulerprofiles.berthmaster.dev"),
+    ("apiservices", "", "v1alpha1.berthmaster.dev"),
+}
 SERVED: Final = {BLUE: "blue-berthmaster", GREEN: "green-berthmaster", OTHER_BLUE: "third"}
 
 
@@ -113,7 +124,7 @@ def test_notes_give_commands_that_fit_the_release(
     lines = [line.strip() for line in notes.splitlines()]
     programs = ("kubectl ", "berthmaster explain ")
     [wait, patch, explain] = [line for line in lines if line.startswith(programs)]
-    deployment = find(installed[BLUE], "Deployment")["metadata"]["name"]
+    deployment = find(installed[BLUE], "Deployment", component="scheduler")["metadata"]["name"]
     assert f"-n one rollout status deployment/{deployment} && helm -n one test blue" in wait
     template = json.loads(shlex.split(patch)[-1])["spec"]["template"]
     assert template["spec"]["schedulerName"] == SERVED[BLUE]
@@ -129,9 +140,24 @@ def test_two_releases_cannot_serve_one_name(
     message = "schedulerName third is served by release blue in namespace two"
     with pytest.raises(HelmError, match=message):
         cluster_helm.run(
-            *("install", "red", str(CHART), "--namespace=one"),
+            *("install", "red", str(CHART), "--namespace=one", NO_CONTROLLER, NO_PROFILES),
             "--set=scheduler.schedulerName=third",
         )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ([NO_PROFILES], "the controller of release blue in namespace one serves the whole cluster"),
+        ([NO_CONTROLLER], "SchedulerProfiles are followed by release green in namespace one"),
+    ],
+)
+@pytest.mark.usefixtures("installed")
+def test_what_serves_the_whole_cluster_is_there_once(
+    cluster_helm: Helm, settings: list[str], message: str
+) -> None:
+    with pytest.raises(HelmError, match=message):
+        cluster_helm.run("install", "red", str(CHART), "--namespace=one", *settings)
 
 
 def node_of(plane: ControlPlane, pod: str) -> str | None:
@@ -164,7 +190,7 @@ def test_schedulers_lead_by_leases_of_their_own_and_bind_their_own_pods(
 def test_metrics_are_for_the_token_that_the_monitor_tells_prometheus_to_show(
     installed: dict[Release, list[Document]], control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    monitor = find(installed[BLUE], "ServiceMonitor")
+    monitor = find(installed[BLUE], "ServiceMonitor", component="scheduler")
     shown = monitor["spec"]["endpoints"][0]["authorization"]["credentials"]
     secret = f"/api/v1/namespaces/one/secrets/{shown['name']}"
     wait_for("the token is there", lambda: "data" in read(control_plane, secret))
@@ -210,6 +236,17 @@ def test_lease_and_other_requests_are_queued_by_their_flow_schemas(
             assert [condition["status"] for condition in dangling] == ["False"]
 
 
+@pytest.mark.usefixtures("installed")
+def test_lease_of_the_controller_is_queued_as_the_schedulers(control_plane: ControlPlane) -> None:
+    account = f"{BLUE.full_name}-controller"
+    token = token_of(control_plane, BLUE.namespace, account)
+    schema = read(control_plane, f"{FLOW_SCHEMAS}/{BLUE.namespace}.{BLUE.full_name}-lease")
+    path = f"{BLUE.lease_path}-controller"
+    assert flow_schema_of(control_plane, token, path) == schema["metadata"]["uid"]
+    other = flow_schema_of(control_plane, token, "/api/v1/pods?limit=1")
+    assert other != schema["metadata"]["uid"]
+
+
 def test_upgrade_leaves_the_lease_to_its_holder(
     installed: dict[Release, list[Document]], control_plane: ControlPlane, cluster_helm: Helm
 ) -> None:
@@ -224,7 +261,7 @@ def test_upgrade_leaves_the_lease_to_its_holder(
     assert read(control_plane, deployment)["spec"]["replicas"] == 3
 
 
-def test_uninstall_leaves_nothing(
+def test_uninstall_leaves_nothing_but_definitions(
     installed: dict[Release, list[Document]],
     control_plane: ControlPlane,
     cluster_helm: Helm,
@@ -235,13 +272,13 @@ def test_uninstall_leaves_nothing(
     def ours() -> set[Key]:
         return {key for key in all_objects(control_plane) if "berthmaster" in key[2]}
 
-    assert ours()
+    assert ours() > DEFINED
     with start_scheduler(control_plane, installed[BLUE], tmp_path / "blue") as process:
         process.wait_line("Leading:")
         for release in SERVED:
             cluster_helm.run("uninstall", release.name, f"--namespace={release.namespace}")
         assert process.wait_exit() == 1  # it cannot renew, and nobody has told it to end
-    wait_for("all is gone", lambda: not ours())
+    wait_for("all else is gone", lambda: ours() == DEFINED)
 
 
 def test_lease_that_somebody_else_made_is_left_alone(
@@ -269,9 +306,12 @@ def test_admin_of_a_namespace_installs_where_rights_come_from_elsewhere(
     create(control_plane, bindings, binding)
     write_kubeconfig(control_plane, token_of(control_plane, "four", "admin"), tmp_path / "login")
     helm = Helm(helm_program, tmp_path, tmp_path / "login")
-    settings = ("--set=rbac.create=false", "--set=flowSchemas.enabled=false")
+    settings = ("--skip-crds", "--set=rbac.create=false", "--set=flowSchemas.enabled=false")
     for command in ("install", "upgrade"):
         helm.run(command, "ours", str(CHART), "--namespace=four", *settings)
     deployments = read(control_plane, "/apis/apps/v1/namespaces/four/deployments")["items"]
-    assert [found["metadata"]["name"] for found in deployments] == ["ours-berthmaster-scheduler"]
+    assert [found["metadata"]["name"] for found in deployments] == [
+        "ours-berthmaster-controller",
+        "ours-berthmaster-scheduler",
+    ]
     helm.run("uninstall", "ours", "--namespace=four")

@@ -73,7 +73,7 @@ def test_schemas_hold(
 def test_schemas_refuse_fields_that_are_unknown(
     helm: Helm, kubeconform: Path, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    deployment = find(helm.documents(), "Deployment")
+    deployment = find(helm.documents(), "Deployment", component="scheduler")
     deployment["spec"]["template"]["spec"]["containers"][0]["imagePolicy"] = "Always"
     write_schemas(control_plane, [deployment], tmp_path)
     command = [str(kubeconform), "-strict", f"-schema-location={tmp_path}/{LOCATION}"]
@@ -125,13 +125,22 @@ class TestPodSecurity:
         status, answer = request(plane, "POST", f"{path}/pods?dryRun=All", body)
         return status, answer.get("message", "")
 
-    @pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
+    @pytest.mark.parametrize(
+        ("kind", "component"),
+        [("Deployment", "scheduler"), ("Deployment", "controller"), ("DaemonSet", "agent")],
+    )
     @pytest.mark.parametrize("variant", ["default", "own-objects"])
     def test_pods_are_restricted(
-        self, helm: Helm, control_plane: ControlPlane, restricted: str, kind: str, variant: str
+        self,
+        helm: Helm,
+        control_plane: ControlPlane,
+        restricted: str,
+        kind: str,
+        component: str,
+        variant: str,
     ) -> None:
-        workload = find(helm.documents(values=[values_of(variant)]), kind)
-        pod = workload["spec"]["template"]
+        documents = helm.documents(values=[values_of(variant)])
+        pod = find(documents, kind, component=component)["spec"]["template"]
         assert self.admit(control_plane, restricted, pod) == (201, "")
 
     def test_so_is_that_of_helm_test(

@@ -40,7 +40,7 @@ def mount_config_maps(workload: Document, documents: list[Document], root: Path)
 
 def effective_configuration(documents: list[Document], root: Path) -> dict[str, Any]:
     """Ask the scheduler what it makes of its flags and files."""
-    deployment = find(documents, "Deployment")
+    deployment = find(documents, "Deployment", component="scheduler")
     mount_config_maps(deployment, documents, root)
     arguments = [
         text.replace(f"={MOUNTED}", f"={root}{MOUNTED}") for text in container(deployment)["args"]
@@ -57,7 +57,7 @@ def test_scheduler_takes_its_flags_and_configuration(
     helm: Helm, variant: str, tmp_path: Path
 ) -> None:
     documents = helm.documents(values=[values_of(variant)])
-    name = find(documents, "Deployment")["metadata"]["name"]
+    name = find(documents, "Deployment", component="scheduler")["metadata"]["name"]
     told = yaml.safe_load(find(documents, "ConfigMap", name)["data"]["scheduler.yaml"])
     effective = effective_configuration(documents, tmp_path)
     assert told["leaderElection"].items() <= effective["leaderElection"].items()

@@ -73,12 +73,12 @@ def test_package_has_neither_tests_nor_what_they_need(helm: Helm, tmp_path: Path
         check=True,
     ).stdout.split()
     folders = {name.split("/")[1] for name in names if name.count("/") > 1}
-    assert folders == {"templates", "dashboards", "rules"}
+    assert folders == {"templates", "crds", "dashboards", "rules"}
 
 
 def test_change_of_configuration_rolls_the_pods(helm: Helm) -> None:
     def checksum(*arguments: str) -> str:
-        deployment = find(helm.documents(*arguments), "Deployment")
+        deployment = find(helm.documents(*arguments), "Deployment", component="scheduler")
         text: str = deployment["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
         return text
 

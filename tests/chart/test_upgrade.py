@@ -90,7 +90,8 @@ def test_no_pod_waits_while_replicas_are_replaced(
     """As the Deployment's controller does it, with the worst choice: whoever leads goes first."""
     old = upgrade(upgrading)
     new = upgrade(upgrading, "--set=scheduler.config.podMaxBackoffSeconds=5")
-    rolling_update = find(new, "Deployment")["spec"]["strategy"]["rollingUpdate"]
+    deployment = find(new, "Deployment", component="scheduler")
+    rolling_update = deployment["spec"]["strategy"]["rollingUpdate"]
     assert rolling_update == {"maxSurge": 1, "maxUnavailable": 0}
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "100000"}
     create(

@@ -1,4 +1,4 @@
-{{/* Names, labels and the image. */}}
+{{/* Names, labels and the image; other releases. */}}
 
 {{- define "berthmaster.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
@@ -17,6 +17,10 @@
 
 {{- define "berthmaster.agentFullname" -}}
 {{- include "berthmaster.fullname" . }}-agent
+{{- end -}}
+
+{{- define "berthmaster.controllerFullname" -}}
+{{- include "berthmaster.fullname" . }}-controller
 {{- end -}}
 
 {{/* The beginning of names of objects without a namespace. A namespace has no dot, so that no two releases share it. */}}
@@ -64,6 +68,16 @@ app.kubernetes.io/component: agent
 app.kubernetes.io/component: agent
 {{- end -}}
 
+{{- define "berthmaster.controllerSelectorLabels" -}}
+{{ include "berthmaster.selectorLabels" . }}
+app.kubernetes.io/component: controller
+{{- end -}}
+
+{{- define "berthmaster.controllerLabels" -}}
+{{ include "berthmaster.labels" . }}
+app.kubernetes.io/component: controller
+{{- end -}}
+
 {{- define "berthmaster.schedulerServiceAccountName" -}}
 {{- $default := ternary (include "berthmaster.schedulerFullname" .) "default" .Values.scheduler.serviceAccount.create -}}
 {{- default $default .Values.scheduler.serviceAccount.name -}}
@@ -74,10 +88,33 @@ app.kubernetes.io/component: agent
 {{- default $default .Values.agent.serviceAccount.name -}}
 {{- end -}}
 
+{{- define "berthmaster.controllerServiceAccountName" -}}
+{{- $default := ternary (include "berthmaster.controllerFullname" .) "default" .Values.controller.serviceAccount.create -}}
+{{- default $default .Values.controller.serviceAccount.name -}}
+{{- end -}}
+
 {{- define "berthmaster.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
 {{- else -}}
 {{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
+{{- end -}}
+
+{{/*
+Another release that has told something by an annotation of a ClusterRole, as `release … in namespace …`; empty where there is
+none. root, annotation.
+*/}}
+{{- define "berthmaster.otherReleaseWith" -}}
+{{- $found := "" -}}
+{{- range default list (lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "").items -}}
+{{- $annotations := default dict .metadata.annotations -}}
+{{- $release := get $annotations "meta.helm.sh/release-name" -}}
+{{- $namespace := get $annotations "meta.helm.sh/release-namespace" -}}
+{{- $isOurs := and (eq $release $.root.Release.Name) (eq $namespace $.root.Release.Namespace) -}}
+{{- if and (hasKey $annotations $.annotation) (not $isOurs) -}}
+{{- $found = printf "release %s in namespace %s" $release $namespace -}}
+{{- end -}}
+{{- end -}}
+{{- $found -}}
 {{- end -}}

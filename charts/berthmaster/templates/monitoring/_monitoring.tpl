@@ -5,6 +5,10 @@
 {{- if and .Values.monitoring.serviceMonitor.enabled .Values.scheduler.service.enabled (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") }}yes{{ end -}}
 {{- end -}}
 
+{{- define "berthmaster.hasControllerMonitor" -}}
+{{- if and .Values.monitoring.serviceMonitor.enabled .Values.controller.enabled .Values.controller.service.enabled (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") }}yes{{ end -}}
+{{- end -}}
+
 {{- define "berthmaster.hasPodMonitor" -}}
 {{- if and .Values.monitoring.podMonitor.enabled .Values.agent.enabled (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") }}yes{{ end -}}
 {{- end -}}
@@ -13,6 +17,7 @@
 {{- define "berthmaster.needsToken" -}}
 {{- if or
     (and (include "berthmaster.hasServiceMonitor" .) (eq .Values.scheduler.authorization "rbac"))
+    (and (include "berthmaster.hasControllerMonitor" .) (eq .Values.controller.authorization "rbac"))
     (and (include "berthmaster.hasPodMonitor" .) (eq .Values.agent.authorization "rbac")) }}yes{{ end -}}
 {{- end -}}
 

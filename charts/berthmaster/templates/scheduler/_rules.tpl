@@ -67,6 +67,25 @@
   verbs: [list, watch]
 {{- end -}}
 
+{{/* For Pods that start together, and for profiles that change live; those beside system roles, too. */}}
+{{- define "berthmaster.customResourceRules" -}}
+{{- if .Values.podGroups.enabled }}
+# Groups by either API.
+- apiGroups: [scheduling.x-k8s.io, scheduling.k8s.io]
+  resources: [podgroups]
+  verbs: [list, watch]
+{{- end }}
+{{- if .Values.schedulerProfiles.enabled }}
+# Profiles, of which each scheduler tells what it runs.
+- apiGroups: [berthmaster.dev]
+  resources: [schedulerprofiles]
+  verbs: [list, watch]
+- apiGroups: [berthmaster.dev]
+  resources: [schedulerprofiles/status]
+  verbs: [patch]
+{{- end }}
+{{- end -}}
+
 {{/* `berthmaster explain` comes with a token of this account; RBAC says who may have one. */}}
 {{- define "berthmaster.explainRule" -}}
 - nonResourceURLs: ["/explain/*"]

@@ -59,6 +59,15 @@ by annotations of ClusterRoles.
 {{- end -}}
 {{- end -}}
 
+{{/* Profiles are for the whole cluster: two releases that follow them would both bind the Pods of each. */}}
+{{- define "berthmaster.refuseProfilesFollowedElsewhere" -}}
+{{- if .Values.schedulerProfiles.enabled -}}
+{{- with include "berthmaster.otherReleaseWith" (dict "root" . "annotation" "berthmaster.dev/scheduler-profiles") -}}
+{{- fail (printf "SchedulerProfiles are followed by %s: do not follow them here (schedulerProfiles.enabled=false)" .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "berthmaster.pluginsConfigMapName" -}}
 {{- if .Values.scheduler.plugins.files -}}
 {{ include "berthmaster.schedulerFullname" . }}-plugins
@@ -94,23 +103,13 @@ by annotations of ClusterRoles.
 - --plugin={{ . }}
 {{- end }}
 {{- end }}
+{{- if not .Values.schedulerProfiles.enabled }}
+- --no-scheduler-profiles
+{{- end }}
+{{- if not .Values.podGroups.enabled }}
+- --no-pod-groups
+{{- end }}
 {{- with .Values.scheduler.extraArgs }}
 {{ toYaml . }}
 {{- end }}
-{{- end -}}
-
-{{/* Where the Pods go: the values' affinity, and the anti-affinity that was chosen unless that has one. */}}
-{{- define "berthmaster.schedulerAffinity" -}}
-{{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "berthmaster.schedulerSelectorLabels" . | fromYaml)) -}}
-{{- $preset := dict -}}
-{{- if eq .Values.scheduler.podAntiAffinity "preferred" -}}
-{{- $preset = dict "preferredDuringSchedulingIgnoredDuringExecution" (list (dict "weight" 100 "podAffinityTerm" $term)) -}}
-{{- else if eq .Values.scheduler.podAntiAffinity "required" -}}
-{{- $preset = dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term) -}}
-{{- end -}}
-{{- $affinity := deepCopy .Values.scheduler.affinity -}}
-{{- if and $preset (not (hasKey $affinity "podAntiAffinity")) -}}
-{{- $affinity = set $affinity "podAntiAffinity" $preset -}}
-{{- end -}}
-{{- if $affinity }}{{ toYaml $affinity }}{{ end -}}
 {{- end -}}
