@@ -33,6 +33,7 @@ def install_arguments(image: str, image_id: str, values: Sequence[Path]) -> list
         "image.tag": tag,
         "image.pullPolicy": "IfNotPresent",
         f"scheduler.podAnnotations.{_ANNOTATION}": image_id,
+        f"controller.podAnnotations.{_ANNOTATION}": image_id,
         f"agent.podAnnotations.{_ANNOTATION}": image_id,
     }
     return [

@@ -64,6 +64,8 @@ def test_second_release_works_and_leaves_nothing(
     notes = cluster.helm(
         *("install", release, str(CHART), here, "--create-namespace"),
         *("--set", f"image.repository={repository},image.tag={tag}"),
+        # The first release has the cluster's controller, and follows its profiles.
+        *("--set", "controller.enabled=false,schedulerProfiles.enabled=false"),
         *("--wait", f"--timeout={INSTALL_SECONDS}s"),
     )
     # An own name, since two releases cannot serve the same Pods.

@@ -19,6 +19,7 @@ def test_the_very_image_is_installed_under_the_release_of_before() -> None:
         "image.pullPolicy=IfNotPresent",
         # Another image of the same name rolls the Pods.
         "scheduler.podAnnotations.image-id=sha256:12",
+        "controller.podAnnotations.image-id=sha256:12",
         "agent.podAnnotations.image-id=sha256:12",
     }
     assert arguments.index("first.yaml") < arguments.index("second.yaml")
