@@ -77,6 +77,19 @@ class FeedUpdated(msgspec.Struct, frozen=True, gc=False):
     value: Any
 
 
+class ProfileSet(msgspec.Struct, frozen=True, gc=False):
+    """A profile is to be served, a `framework.profile.Profile`; one of its name ends with that."""
+
+    profile: Any
+
+
+class ProfileRemoved(msgspec.Struct, frozen=True, gc=False):
+    """A profile is to be served no more; `cause` says why, for people."""
+
+    scheduler_name: str
+    cause: str
+
+
 class BindSucceeded(msgspec.Struct, frozen=True, gc=False):
     """The API server has bound the Pod as asked, or is known to have done so before."""
 
@@ -188,6 +201,8 @@ Event = (
     | ObjectUpserted
     | ObjectDeleted
     | FeedUpdated
+    | ProfileSet
+    | ProfileRemoved
     | BindSucceeded
     | Outcome
 )

@@ -3,7 +3,7 @@
 Source: pkg/scheduler/schedule_one.go (`handleSchedulingFailure`), v1.36.3.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, MutableMapping
 from typing import Final
 
 import msgspec
@@ -22,6 +22,7 @@ from scheduler_svc.core.effects import (
 from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
+from scheduler_svc.core.unserved import UnservedPods
 
 UNSCHEDULABLE: Final = "Unschedulable"
 SCHEDULER_ERROR: Final = "SchedulerError"
@@ -56,15 +57,23 @@ class FailureHandler:
     """Puts Pods back and says why.
 
     `pending` has, by uid, the newest version of each Pod that is to be scheduled: one that is
-    not there has been deleted or bound by somebody else, and there is nothing to retry.
+    not there has been deleted or bound by somebody else, and there is nothing to retry. One of
+    a scheduler name that is not among those `served` any more goes to `unserved`.
     """
 
     def __init__(
-        self, queue: SchedulingQueue, nominations: Nominations, pending: Mapping[str, PodInfo]
+        self,
+        queue: SchedulingQueue,
+        nominations: Nominations,
+        pending: MutableMapping[str, PodInfo],
+        served: Collection[str],
+        unserved: UnservedPods,
     ) -> None:
         self._queue = queue
         self._nominations = nominations
         self._pending = pending
+        self._served = served
+        self._unserved = unserved
 
     def reject(
         self,
@@ -84,6 +93,9 @@ class FailureHandler:
         newest = self._newest(queued)
         if newest is None:
             return []
+        if newest.scheduler_name not in self._served:
+            self._queue.done(newest.uid)
+            return self.dismiss(newest, now)
         if not stays_in_flight:
             self._put_back(queued, newest, rejectors, now)
         told = _Told(message, UNSCHEDULABLE, AttemptResult.UNSCHEDULABLE)
@@ -112,9 +124,20 @@ class FailureHandler:
         newest = self._newest(queued)
         if newest is None:
             return []
+        if newest.scheduler_name not in self._served:
+            self._queue.done(newest.uid)
+            return self.dismiss(newest, now)
         self._put_back(queued, newest, None, now)
         told = _Told(message, SCHEDULER_ERROR, AttemptResult.ERROR, node_name)
         return self._tell(queued, newest, told, "", now)
+
+    def dismiss(self, pod: PodInfo, now: Now) -> list[Effect]:
+        """Let go of a Pod whose profile is gone, wherever it waits, and say so."""
+        del self._pending[pod.uid]
+        self._queue.delete(pod.uid)
+        self._unserved.note(pod)
+        self._nominations.leave(pod, now)
+        return [] if pod.is_terminating else [self._unserved.farewell(pod, self._served)]
 
     def _newest(self, queued: QueuedPodInfo) -> PodInfo | None:
         """Give the Pod as it is now; None, and the attempt is over, if it is on its way out."""

@@ -110,3 +110,7 @@ class ParkedAttempts:
         if attempt is None or attempt.ticket != answer.ticket:
             return None
         return self._attempts.pop(answer.uid)
+
+    def withdraw(self, uid: str) -> ParkedAttempt | None:
+        """Give up a Pod's attempt, whose answer will be for nobody; None if it waits for none."""
+        return self._attempts.pop(uid, None)

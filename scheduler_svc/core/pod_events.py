@@ -3,7 +3,7 @@
 Source: pkg/scheduler/eventhandlers.go, v1.36.3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -25,32 +25,37 @@ from scheduler_svc.core.framework.cluster_events import (
 )
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import SchedulingQueue
+from scheduler_svc.core.unserved import UnservedPods
 
 
 class PodEvents:
     """Sorts Pods into assigned ones, pending ones of ours, and those of other schedulers.
 
-    `pending` is kept here for all to read: by uid, the Pods of ours that no Node is known
+    Ours are those of the names that are `served` now, and those that are assumed by a profile that
+    was. `pending` is kept here for all to read: by uid, the Pods of ours that no Node is known
     for, assumed ones among them, in the version the watch told last. `heard` takes upstream's
     names of what happens.
     """
 
     def __init__(
         self,
-        scheduler_names: frozenset[str],
+        served: Collection[str],
         cache: Cache,
         queue: SchedulingQueue,
         bindings: BindingCycles,
         evictions: Evictions,
         pending: dict[str, PodInfo],
+        *,
+        unserved: UnservedPods,
     ) -> None:
-        self._scheduler_names = scheduler_names
+        self._served = served
         self._cache = cache
         self._queue = queue
         self._bindings = bindings
         self._evictions = evictions
         self._nominations = evictions.nominations
         self._pending = pending
+        self.unserved = unserved
         self.heard: list[str] = []
 
     def upsert(self, pod: PodInfo, now: Now) -> list[Effect]:
@@ -59,11 +64,28 @@ class PodEvents:
             return self.delete(pod.uid, now)
         if pod.node_name:
             return self._upsert_assigned(pod, now)
-        if pod.scheduler_name in self._scheduler_names:
+        if pod.scheduler_name in self._served or pod.uid in self._pending:
             return self._upsert_pending(pod, now)
+        self.unserved.note(pod)
         return []
 
+    def adopt(self, scheduler_name: str, now: Now) -> list[Effect]:
+        """Take in the Pods that have waited for a scheduler name to be served. O(unserved)."""
+        effects: list[Effect] = []
+        for pod in self.unserved.take(scheduler_name):
+            effects += self.upsert(pod, now)
+        return effects
+
+    def waiting(self, scheduler_name: str) -> list[PodInfo]:
+        """Give the pending Pods of a scheduler name that have not been given a Node. O(pending)."""
+        return [
+            pod
+            for uid, pod in self._pending.items()
+            if pod.scheduler_name == scheduler_name and uid not in self._cache
+        ]
+
     def _upsert_assigned(self, pod: PodInfo, now: Now) -> list[Effect]:
+        self.unserved.forget(pod.uid)
         if self._pending.pop(pod.uid, None) is not None:
             self.heard.append(UNSCHEDULED_POD_DELETE.label)
             if pod.uid not in self._cache:
@@ -127,6 +149,7 @@ class PodEvents:
 
     def delete(self, uid: str, now: Now) -> list[Effect]:
         """Take in that a Pod is gone."""
+        self.unserved.forget(uid)
         pending = self._pending.pop(uid, None)
         effects = self._bindings.delete(uid, now)
         removed = self._cache.remove(uid)

@@ -16,7 +16,8 @@ meanwhile never gets to the queue.
 Source: pkg/scheduler/{scheduler,eventhandlers}.go, v1.36.3.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 
 import msgspec
 
@@ -45,13 +46,14 @@ from scheduler_svc.core.events import (
     PodRefused,
     PodUpserted,
     PreBindFinished,
+    ProfileRemoved,
+    ProfileSet,
     VictimsAnswered,
 )
 from scheduler_svc.core.evictions import Evictions
-from scheduler_svc.core.extenders import EXTENDER, Extenders
+from scheduler_svc.core.extenders import Extenders
 from scheduler_svc.core.failure import FailureHandler
 from scheduler_svc.core.framework.cluster_changes import object_change
-from scheduler_svc.core.framework.cluster_events import EVERY_EVENT, EventRegistration
 from scheduler_svc.core.framework.interface import FedPlugin
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.stopwatch import Measuring, Stopwatch
@@ -62,8 +64,10 @@ from scheduler_svc.core.parked import ParkedAttempts
 from scheduler_svc.core.pod_events import PodEvents
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.pre_enqueue import PreEnqueueCheck
+from scheduler_svc.core.profiles import ServedProfiles, by_scheduler_name, registrations
 from scheduler_svc.core.queue import QueueStatistics, SchedulingQueue
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle, Witness
+from scheduler_svc.core.unserved import UnservedPods
 
 
 class SchedulerStatistics(msgspec.Struct, frozen=True):
@@ -93,7 +97,7 @@ class Scheduler:
     Parameters
     ----------
     profiles
-        By scheduler name; all with the same QueueSort plugin.
+        Those that are served from the start; all with the same QueueSort plugin.
     seed
         Settles ties between Nodes, together with each Pod's uid.
     instance
@@ -121,14 +125,14 @@ class Scheduler:
         max_backoff_seconds: float = 10,
     ) -> None:
         extenders = extenders or Extenders()
-        self._profiles: Mapping[str, Profile] = {p.scheduler_name: p for p in profiles}
+        served = by_scheduler_name(profiles)
         self.cluster = Cluster()
         self.columns = self.cluster.columns
         self.cache = Cache(self.cluster)
         self.queue = SchedulingQueue(
             sort_key=profiles[0].queue_sort.sort_key,
-            pre_enqueue=PreEnqueueCheck(self._profiles, measuring),
-            registrations={p.scheduler_name: _registrations(p, extenders) for p in profiles},
+            pre_enqueue=PreEnqueueCheck(served, measuring),
+            registrations={name: registrations(p, extenders) for name, p in served.items()},
             initial_backoff_seconds=initial_backoff_seconds,
             max_backoff_seconds=max_backoff_seconds,
             measuring=measuring,
@@ -138,33 +142,85 @@ class Scheduler:
         self.pending: dict[str, PodInfo] = {}
         self.nominator = Nominator(self.columns)
         nominations = Nominations(self.nominator, self.queue)
-        failures = FailureHandler(self.queue, nominations, self.pending)
+        unserved = UnservedPods()
+        failures = FailureHandler(self.queue, nominations, self.pending, served, unserved)
         self._parked = ParkedAttempts()
         self._bindings = BindingCycles(self.cache, self.queue, failures, extenders)
         self._evictions = Evictions(self._bindings, failures, nominations)
-        self._cycles = {
-            profile.scheduler_name: SchedulingCycle(
+        self._pod_events = PodEvents(
+            served,
+            self.cache,
+            self.queue,
+            self._bindings,
+            self._evictions,
+            self.pending,
+            unserved=unserved,
+        )
+        consultation = Consultation(extenders, self._parked, self.cache, self.nominator, seed)
+        self._served = ServedProfiles(
+            served,
+            self._cycle_maker(failures, consultation, instance, witness),
+            cluster=self.cluster,
+            queue=self.queue,
+            extenders=extenders,
+            parked=self._parked,
+            failures=failures,
+            pod_events=self._pod_events,
+        )
+        self._cycles = self._served.cycles
+        self.heard = self._pod_events.heard
+        self._node_events = NodeEvents(instance, self.cache, self.queue, self._bindings, self.heard)
+
+    def _cycle_maker(
+        self,
+        failures: FailureHandler,
+        consultation: Consultation,
+        instance: str,
+        witness: Witness | None,
+    ) -> Callable[[Profile], SchedulingCycle]:
+        """Give what makes cycles: of each the decision ids, after `instance`, are its own."""
+        numbers = count()
+
+        def make(profile: Profile) -> SchedulingCycle:
+            number = next(numbers)
+            cycle = SchedulingCycle(
                 profile,
                 cache=self.cache,
                 queue=self.queue,
                 bindings=self._bindings,
                 evictions=self._evictions,
                 failures=failures,
-                consultation=Consultation(
-                    extenders, self._parked, self.cache, self.nominator, seed
-                ),
-                instance=instance,
+                consultation=consultation,
+                instance=f"{instance}-{number:x}" if number else instance,
             )
-            for profile in profiles
-        }
-        for cycle in self._cycles.values():
             cycle.witness = witness
-        names = frozenset(self._profiles)
-        self._pod_events = PodEvents(
-            names, self.cache, self.queue, self._bindings, self._evictions, self.pending
-        )
-        self.heard = self._pod_events.heard
-        self._node_events = NodeEvents(instance, self.cache, self.queue, self._bindings, self.heard)
+            return cycle
+
+        return make
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """The profiles that are served now, by scheduler name."""
+        return self._served.by_name
+
+    def keep_unserved(self) -> None:
+        """Keep Pods of names that nobody here serves from now on: profiles may come for them."""
+        self._pod_events.unserved.keeps = True
+
+    def set_profile(self, profile: Profile, now: Now) -> list[Effect]:
+        """Serve a profile from now on, in the place of the one of its name if there is one.
+
+        Every attempt after this is the new one's. Pods that have been given a Node end as they
+        began, those that wait are judged anew. O(pending Pods).
+        """
+        return self._served.set(profile, now)
+
+    def remove_profile(self, scheduler_name: str, now: Now, cause: str) -> list[Effect]:
+        """Serve a profile no more; its pending Pods are told `cause` in an event.
+
+        Pods that have been given a Node are bound nevertheless. O(pending Pods).
+        """
+        return self._served.remove(scheduler_name, now, cause)
 
     def handle(self, event: Event, now: Now) -> list[Effect]:
         """Take in what happened. O(log n), more where it calls waiting Pods."""
@@ -184,15 +240,27 @@ class Scheduler:
                 self._node_events.upsert(node, now)
             case NodeDeleted(name):
                 return self._node_events.delete(name, now)
-            case PodRefused():
-                return self._node_events.refuse(event, now)
             case ObjectUpserted() | ObjectDeleted():
                 return self._change_object(event, now)
-            case FeedUpdated():
-                self._take_feed(event, now)
+            case PodRefused() | FeedUpdated() | ProfileSet() | ProfileRemoved():
+                return self._take_rarer(event, now)
             case _:
                 return self._take_outcome(event, now)
         return []
+
+    def _take_rarer(
+        self, event: PodRefused | FeedUpdated | ProfileSet | ProfileRemoved, now: Now
+    ) -> list[Effect]:
+        match event:
+            case PodRefused():
+                return self._node_events.refuse(event, now)
+            case FeedUpdated():
+                self._take_feed(event, now)
+                return []
+            case ProfileSet(profile):
+                return self.set_profile(profile, now)
+            case _:
+                return self.remove_profile(event.scheduler_name, now, event.cause)
 
     def _take_outcome(self, event: Outcome, now: Now) -> list[Effect]:
         match event:
@@ -224,7 +292,8 @@ class Scheduler:
         return cycle.resume_preemption(attempt, answer, now)
 
     def _take_feed(self, event: FeedUpdated, now: Now) -> None:
-        for plugin in self._profiles[event.scheduler_name].plugins:
+        profile = self.profiles.get(event.scheduler_name)
+        for plugin in () if profile is None else profile.plugins:
             if isinstance(plugin, FedPlugin) and plugin.name == event.plugin:
                 plugin.take_in(event.value)
                 self.queue.move_on_event(plugin.feed_event(), None, event.value, now)
@@ -275,11 +344,7 @@ class Scheduler:
 
     def drain_plugin_evaluations(self) -> Mapping[tuple[str, str, str], int]:
         """Give `ClassCache.drain_plugin_evaluations`, by plugin, extension point and profile."""
-        return {
-            (plugin, point, profile): count
-            for profile, cycle in self._cycles.items()
-            for (plugin, point), count in cycle.classes.drain_plugin_evaluations().items()
-        }
+        return self._served.drain_plugin_evaluations()
 
     def pods(self) -> Iterator[PodInfo]:
         """Give all Pods that are known: on Nodes, assumed or not, and pending ones of ours."""
@@ -288,7 +353,7 @@ class Scheduler:
 
     def statistics(self) -> SchedulerStatistics:
         """Count. O(classes)."""
-        classes = [cycle.classes.statistics() for cycle in self._cycles.values()]
+        classes = self._served.class_statistics()
         return SchedulerStatistics(
             node_count=self.columns.node_count,
             pod_count=len(self.cache),
@@ -308,13 +373,3 @@ class Scheduler:
         for cached in self.cache.pods():
             if self.queue.get(cached.pod.uid) is not None:
                 raise InvariantError(f"{cached.pod.key} is on a Node and waits for one, too")
-
-
-def _registrations(
-    profile: Profile, extenders: Extenders
-) -> Mapping[str, Sequence[EventRegistration]]:
-    """Give the events that may undo rejections: any may change an extender's mind."""
-    registrations = profile.registrations()
-    if extenders.can_reject:
-        registrations[EXTENDER] = (EventRegistration(EVERY_EVENT),)
-    return registrations

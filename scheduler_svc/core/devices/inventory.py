@@ -28,7 +28,8 @@ _MAX_DEMANDS: Final = 4096
 class DeviceInventory:
     """The devices of a cluster.
 
-    `states` is what plugins keep of classes of Pods, for as long as somebody uses it.
+    `states` is what plugins keep of classes of Pods, for as long as somebody uses it; `kept` what
+    they keep of Pods on their way, by plugin, whichever profile is asked.
     """
 
     def __init__(self, objects: ClusterObjects) -> None:
@@ -37,6 +38,7 @@ class DeviceInventory:
         self.slices = SliceIndex(self.selectors, self.allocated.code)
         self.claims = objects[ObjectKind.RESOURCE_CLAIM]
         self.states: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()
+        self.kept: dict[str, Any] = {}
         self._classes = objects[ObjectKind.DEVICE_CLASS]
         self._class_of_resource: dict[str, DeviceClass] = {}
         self._demands: dict[bytes, ClaimDemand] = {}

@@ -184,6 +184,9 @@ UNSCHEDULABLE_TIMEOUT: Final = ClusterEvent(
     EventResource.WILDCARD, ActionType.ALL, "UnschedulableTimeout"
 )
 FORCE_ACTIVATE: Final = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, "ForceActivate")
+PROFILE_CHANGE: Final = ClusterEvent(
+    EventResource.WILDCARD, ActionType.ALL, "SchedulerProfileChange"
+)
 
 # Causes of a move that are no event; they only occur as metric labels.
 BACKOFF_COMPLETE: Final = "BackoffComplete"

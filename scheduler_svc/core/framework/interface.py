@@ -63,7 +63,11 @@ class Plugin:
     projection_fields: ClassVar[frozenset[str]] = frozenset()
 
     def attach(self, cluster: Cluster) -> None:
-        """Learn, once, the cluster that PreEnqueue and hints may look things up in."""
+        """Learn the cluster that PreEnqueue and hints may look things up in.
+
+        What a plugin keeps of Pods between Reserve and their Binding has to be the cluster's: a
+        profile that changes may get a new plugin while they are on their way.
+        """
         del cluster
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:

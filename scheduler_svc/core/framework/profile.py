@@ -80,8 +80,8 @@ class Profile:
         self._asking = tuple(attrgetter(field) for field in asking)
 
     def attach(self, cluster: Cluster) -> None:
-        """Tell the plugins that hold Pods back or give hints which cluster they speak of."""
-        for plugin in dict.fromkeys((*self.pre_enqueue, *self.pre_filter, *self.filter)):
+        """Tell the plugins which cluster they speak of."""
+        for plugin in self.plugins:
             plugin.attach(cluster)
 
     def registrations(self) -> dict[str, Sequence[EventRegistration]]:

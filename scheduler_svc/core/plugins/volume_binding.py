@@ -87,8 +87,12 @@ class VolumeBinding(
         self._reservations: dict[str, Reservation] = {}
         # What PreFilter has found lately, by what it has read.
         self._found: dict[Hashable, PodVolumes] = {}
-        # Pods, by uid, whose end gave back a volume that nobody had heard was taken.
         self._reverted: dict[str, None] = {}
+
+    def attach(self, cluster: Cluster) -> None:
+        """Share what is kept of Pods on their way with the plugin of every other profile."""
+        self._reservations = cluster.volumes.reservations
+        self._reverted = cluster.volumes.reverted
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
         """Give the objects that decide where the Pod's volumes are or can be."""

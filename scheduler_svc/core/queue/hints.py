@@ -68,16 +68,27 @@ class QueueingHints:
     """
 
     def __init__(self, registrations: Registrations, *, measuring: Measuring | None = None) -> None:
-        self._registrations = {
-            scheduler_name: {
-                plugin: _with_taint_update(events) for plugin, events in plugins.items()
-            }
-            for scheduler_name, plugins in registrations.items()
-        }
+        self._registrations: dict[str, dict[str, Sequence[EventRegistration]]] = {}
         self._interests: dict[ClusterEvent, Interest] = {}
+        for scheduler_name, plugins in registrations.items():
+            self.register(scheduler_name, plugins)
         self._results: dict[tuple[str, str, str], int] = {}
         self._errors: deque[HintError] = deque(maxlen=_KEPT_ERRORS)
         self._measuring = measuring
+
+    def register(
+        self, scheduler_name: str, plugins: Mapping[str, Sequence[EventRegistration]]
+    ) -> None:
+        """Take a profile's registrations, in the place of those it had."""
+        self._registrations[scheduler_name] = {
+            plugin: _with_taint_update(events) for plugin, events in plugins.items()
+        }
+        self._interests.clear()
+
+    def unregister(self, scheduler_name: str) -> None:
+        """Forget a profile that is served no more."""
+        self._registrations.pop(scheduler_name, None)
+        self._interests.clear()
 
     def interest(self, event: ClusterEvent) -> Interest:
         """Give who registered the event. Cost: one look-up, after the first time."""

@@ -32,6 +32,7 @@ from scheduler_svc.core.clock import Now
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.framework.cluster_events import (
     FORCE_ACTIVATE,
+    PROFILE_CHANGE,
     SCHEDULE_ATTEMPT_FAILURE,
     UNSCHEDULED_POD_ADD,
     UNSCHEDULED_POD_UPDATE,
@@ -267,6 +268,22 @@ class SchedulingQueue:
                 self._in_flight.record(Occurrence(FORCE_ACTIVATE, uid=uid))
             else:
                 self._waiting.activate(uid, FORCE_ACTIVATE.label, now.monotonic_seconds)
+
+    def rejudge(self, uids: Iterable[str], now: Now) -> None:
+        """Have Pods judged by a profile that has changed, as if nobody had rejected them yet.
+
+        Each passes PreEnqueue again; of its history the attempts and times are kept. A Pod in
+        flight will not wait for an event when it comes back.
+        """
+        for uid in uids:
+            queued = self._waiting.get(uid)
+            if uid in self._in_flight:
+                self._in_flight.record(Occurrence(PROFILE_CHANGE, uid=uid))
+            elif queued is not None:
+                self._waiting.remove(uid)
+                self._waiting.set_rejectors(queued)
+                strategy, cause = QueueingStrategy.IMMEDIATELY, PROFILE_CHANGE.label
+                self._waiting.requeue(queued, strategy, cause, now.monotonic_seconds)
 
     def flush(self, now: Now) -> None:
         """Move the Pods whose backoff is over, and those in the pool for too long.

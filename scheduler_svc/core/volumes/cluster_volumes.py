@@ -1,5 +1,7 @@
 """Everything plugins know of volumes: claims, PersistentVolumes, and what Pods use where."""
 
+from typing import Any
+
 from scheduler_svc.core.cluster_objects import ClusterObjects, ObjectKind, object_key
 from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.pods import PodInfo
@@ -16,7 +18,9 @@ from scheduler_svc.core.volumes.persistent_volumes import PersistentVolumes
 class ClusterVolumes:
     """One view of a cluster's volumes, kept with every object and Pod that comes or goes.
 
-    Only VolumeBinding writes: what it assumes of `claims` and `persistent_volumes`.
+    Only VolumeBinding writes: what it assumes of `claims` and `persistent_volumes`, and what it
+    keeps, whichever profile is asked: `reservations` by Pod, and in `reverted` the Pods whose end
+    gave back lately a volume that nobody had heard was taken.
     """
 
     def __init__(self, columns: NodeColumns, objects: ClusterObjects) -> None:
@@ -32,6 +36,8 @@ class ClusterVolumes:
         self.attached = AttachedVolumes(columns, objects)
         self.faulty_pods = FaultyPods(objects[ObjectKind.PERSISTENT_VOLUME_CLAIM])
         self._claim_uses: dict[str, int] = {}
+        self.reservations: dict[str, Any] = {}
+        self.reverted: dict[str, None] = {}
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
         """Give the newest version of a claim, an assumed one perhaps."""

@@ -29,9 +29,10 @@ class ClaimHints:
         self._reservations = reservations
         self._cluster: Cluster | None = None
 
-    def attach(self, cluster: Cluster) -> None:
-        """Learn the cluster that claims are looked up in."""
+    def attach(self, cluster: Cluster, reservations: Reservations) -> None:
+        """Learn the cluster that claims are looked up in, and what is set aside there."""
         self._cluster = cluster
+        self._reservations = reservations
 
     def obstacle(self, pod: PodInfo) -> str:
         """Give why a Pod's claims are not all there, "" if they are."""

@@ -117,8 +117,9 @@ class DynamicResources(
         self._hints = ClaimHints(self._reservations)
 
     def attach(self, cluster: Cluster) -> None:
-        """Learn the cluster that PreEnqueue and the hints look claims up in."""
-        self._hints.attach(cluster)
+        """Learn the cluster that claims are looked up in, and share what is kept of Pods there."""
+        self._reservations = cluster.devices.kept.setdefault(self.name, self._reservations)
+        self._hints.attach(cluster, self._reservations)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when claims, classes, slices or Nodes change in a way that may help."""

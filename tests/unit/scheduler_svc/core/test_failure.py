@@ -17,6 +17,7 @@ from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.objects import PodCondition
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place, QueuedPodInfo, SchedulingQueue
+from scheduler_svc.core.unserved import UnservedPods
 from tests.builders import PodFields, at, make_columns, make_node_info, make_pod_info
 
 TEXT = "0/1 nodes are available: 1 Too many pods."
@@ -39,7 +40,11 @@ class Attempt:
         self.queued: QueuedPodInfo = queued
         self.nominator = Nominator(make_columns([make_node_info("n1")]))
         nominations = Nominations(self.nominator, self.queue)
-        self.handler = FailureHandler(self.queue, nominations, self.pending)
+        self.unserved = UnservedPods()
+        self.served = {pod.scheduler_name}
+        self.handler = FailureHandler(
+            self.queue, nominations, self.pending, self.served, self.unserved
+        )
 
 
 @pytest.mark.parametrize("message", ["", "short", "x" * 1024, "é" * 512])
@@ -262,3 +267,21 @@ def test_where_a_pod_is_going_is_announced_unless_that_is_known() -> None:
     assert attempt.handler.announce(attempt.queued.pod, "n1") == [PatchNomination(pod, "n1")]
     known = Attempt(make_pod_info(nominated="n1"))
     assert known.handler.announce(known.queued.pod, "n1") == []
+
+
+def test_a_pod_whose_profile_is_gone_is_not_put_back() -> None:
+    for handle in ("reject", "fail"):
+        attempt = Attempt(make_pod_info())
+        attempt.served.clear()
+        attempt.unserved.causes["berthmaster"] = "gone"
+        if handle == "reject":
+            effects = attempt.handler.reject(
+                attempt.queued, "no", at(1), Rejectors(frozenset({"NodeName"}))
+            )
+        else:
+            effects = attempt.handler.fail(attempt.queued, "no", at(1))
+        [event] = effects
+        assert isinstance(event, RecordEvent)
+        assert event.reason == "SchedulerProfileDeleted"
+        assert attempt.queue.place_of("uid-a") is None
+        assert attempt.pending == {}

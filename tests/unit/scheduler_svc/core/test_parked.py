@@ -25,6 +25,14 @@ def test_an_answer_is_for_the_question_of_its_ticket() -> None:
     assert len(parked) == 1
 
 
+def test_the_answer_to_an_attempt_that_is_withdrawn_is_for_nobody() -> None:
+    parked, one = ParkedAttempts(), attempt()
+    ticket = parked.park(one)
+    assert parked.withdraw("uid-a") is one
+    assert parked.withdraw("uid-a") is None
+    assert parked.take(ExtendersAnswered("uid-a", ticket)) is None
+
+
 def test_nothing_is_measured_of_an_attempt_once_it_is_parked() -> None:
     parked, one = ParkedAttempts(), attempt()
     one.stopwatch = FakeStopwatch()

@@ -182,13 +182,13 @@ def test_nesting_without_end_is_refused_before_it_is_walked() -> None:
     assert [path for path, _ in told(mistakes_of(fit(deep)))] == ["spec"]
 
 
-class Limits(Args):
+class Limits(Args, frozen=True):
     """Arguments of `OneATeam`."""
 
     count: int
 
 
-class OneATeam(NodePlugin):
+class OneATeam(NodePlugin[Limits]):
     """A user's plugin that takes arguments."""
 
     name = "OneATeam"
