@@ -2,29 +2,26 @@
 
 import logging
 import platform
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from kubeio.client import KubeClient
-from kubeio.daemon import UsageError, user_agent
+from kubeio.daemon import user_agent
 from kubeio.errors import KubeError
 from kubeio.logs import fields
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.config import (
     LEASE_NAME,
-    MAX_FILE_BYTES,
     Configuration,
     ConfigurationError,
-    default_configuration,
     fields_without_effect,
     leader_election_mistakes,
-    load_configuration,
     rename_for_live,
     to_document,
 )
+from scheduler_svc.shell.configuration_file import read_configuration
 from scheduler_svc.shell.custom_plugins import NO_PLUGINS, CustomPlugins, load_custom_plugins
 from scheduler_svc.shell.custom_plugins.watching import PluginWatch
 from scheduler_svc.shell.extenders import PlannedExtender, plan_extenders
@@ -119,20 +116,6 @@ def effective_configuration(
 def lease_name(scheduler_name: str) -> str:
     """Give the Lease of a scheduler that is told none: replicas share it, others do not."""
     return LEASE_NAME if scheduler_name == LEASE_NAME else f"{LEASE_NAME}-{scheduler_name}"
-
-
-def read_configuration(path: str, custom: CustomPlugins = NO_PLUGINS) -> Configuration:
-    """Read a file, the defaults without one. Raises `ConfigurationError`, `UsageError`."""
-    if not path:
-        return default_configuration(custom.known, custom.enabled)
-    try:
-        with Path(path).open("rb") as file:  # it may be a device or a pipe without an end
-            text = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"--config {path}: {error.strerror or error}") from error
-    return load_configuration(
-        text, path=path, known_plugins=custom.known, enabled_plugins=custom.enabled
-    )
 
 
 def surprises(configuration: Configuration) -> tuple[str, ...]:

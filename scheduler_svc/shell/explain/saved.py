@@ -9,6 +9,7 @@ from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.clock import read_now
+from scheduler_svc.shell.configuration_file import read_configuration
 from scheduler_svc.shell.custom_plugins import load_custom_plugins
 from scheduler_svc.shell.custom_plugins.feeds import feeds_of
 from scheduler_svc.shell.explain.admission import DEFAULT_SCHEDULER_NAME, admit
@@ -20,7 +21,7 @@ from scheduler_svc.shell.explain.question import Question, QuestionError
 from scheduler_svc.shell.explain.reading import is_kubernetes_object
 from scheduler_svc.shell.explain.snapshot import Snapshot
 from scheduler_svc.shell.profiles import make_profiles
-from scheduler_svc.shell.startup import read_configuration, surprises
+from scheduler_svc.shell.startup import surprises
 
 EXTENDERS_ARE_NOT_ASKED: Final = (
     "extenders are not asked: they may reject Nodes that fit here, and prefer others"
