@@ -27,6 +27,9 @@ class _Subcommand(NamedTuple):
 
 SUBCOMMANDS: Final = {
     "scheduler": _Subcommand("berthmaster.cli.scheduler", "Run the scheduler."),
+    "controller": _Subcommand(
+        "berthmaster.cli.controller", "Keep the status of PodGroups and SchedulerProfiles."
+    ),
     "agent": _Subcommand("berthmaster.cli.agent", "Run the node agent."),
     "explain": _Subcommand("berthmaster.cli.explain", "Tell why Pods get the Nodes they get."),
     "diagnose": _Subcommand(

@@ -10,6 +10,7 @@ import uvloop
 import yaml
 
 from berthmaster import __version__
+from berthmaster.cli.election_flags import read_election
 from berthmaster.cli.grouped import GroupedCommand
 from berthmaster.cli.scheduler_flags import OPTIONS
 from kubeio.certificates import CertificateError
@@ -20,10 +21,7 @@ from kubeio.serving_options import ServingOptions
 from scheduler_svc.shell.app import run_scheduler
 from scheduler_svc.shell.config import ConfigurationError, to_document
 from scheduler_svc.shell.custom_plugins import PluginLoadError, load_custom_plugins
-from scheduler_svc.shell.options import (
-    LeaderElectionOptions,
-    SchedulerOptions,
-)
+from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.profiles import ProfileError
 from scheduler_svc.shell.startup import effective_configuration, plan_start, surprises
 
@@ -67,17 +65,6 @@ def command(write_config_to: str | None, **flags: Any) -> None:
 
 
 def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
-    election = {
-        name: flags[f"leader_elect_{name}"] for name in ("resource_name", "resource_namespace")
-    } | {
-        f"{name}_seconds": flags[f"leader_elect_{name}"]
-        for name in ("lease_duration", "renew_deadline", "retry_period")
-    }
-    leader_elect = flags["leader_elect"]
-    if flags["no_leader_elect"]:
-        if leader_elect:
-            raise click.UsageError("--leader-elect and --no-leader-elect exclude each other")
-        leader_elect = False
     if not flags["scheduler_name"]:
         raise click.UsageError("--scheduler-name: a name is needed; no Pod has an empty one")
     return SchedulerOptions(
@@ -86,7 +73,7 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
         kubeconfig=flags["kubeconfig"],
         context=flags["context"],
         scheduler_name=flags["scheduler_name"],
-        election=LeaderElectionOptions(leader_elect=leader_elect, **election),
+        election=read_election(flags),
         plugins=flags["plugins"],
         dry_run=flags["dry_run"],
         bind_timeout_seconds=flags["bind_timeout"],

@@ -10,11 +10,11 @@ from berthmaster.cli.daemon_flags import (
     login_options,
     serving_options,
 )
+from berthmaster.cli.election_flags import election_options
 from berthmaster.cli.grouped import Duration, GroupedOption
 from scheduler_svc.shell.options import DEFAULT_SCHEDULER_NAME
 
 CONFIGURATION: Final = "Configuration"
-ELECTION: Final = "Leader election"
 BINDING: Final = "Binding"
 
 OPTIONS: Final[tuple[click.Option, ...]] = (
@@ -52,50 +52,9 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         metavar="FILE",
         help="Write the configuration in effect, with all defaults, and end; - for stdout.",
     ),
-    GroupedOption(
-        ("--leader-elect",),
-        group=ELECTION,
-        is_flag=False,
-        flag_value="true",
-        type=bool,
-        metavar="[=BOOL]",
-        help="Elect a leader among replicas. Default: as the file says, else true.",
-    ),
-    GroupedOption(
-        ("--no-leader-elect",),
-        group=ELECTION,
-        is_flag=True,
-        help="The same as --leader-elect=false.",
-    ),
-    GroupedOption(
-        ("--leader-elect-lease-duration",),
-        group=ELECTION,
-        type=Duration(),
-        help="How long a standby waits after the last renewal it saw. Default: 15s.",
-    ),
-    GroupedOption(
-        ("--leader-elect-renew-deadline",),
-        group=ELECTION,
-        type=Duration(),
-        help="How long a leader goes on without a renewal. Default: 10s.",
-    ),
-    GroupedOption(
-        ("--leader-elect-retry-period",),
-        group=ELECTION,
-        type=Duration(),
-        help="The pause between two tries. Default: 2s.",
-    ),
-    GroupedOption(
-        ("--leader-elect-resource-name",),
-        group=ELECTION,
-        metavar="NAME",
-        help="The Lease. Default: berthmaster; for another --scheduler-name, berthmaster-NAME.",
-    ),
-    GroupedOption(
-        ("--leader-elect-resource-namespace",),
-        group=ELECTION,
-        metavar="NAME",
-        help="Its namespace. Default: kube-system.",
+    *election_options(
+        default_name="Default: berthmaster; for another --scheduler-name, berthmaster-NAME.",
+        default="Default: as the file says, else true.",
     ),
     GroupedOption(
         ("--dry-run",),

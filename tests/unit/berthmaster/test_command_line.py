@@ -55,7 +55,7 @@ def options_of(started: list[StartPlan], *arguments: str) -> SchedulerOptions:
 def test_an_unknown_command_is_told_which_there_are() -> None:
     result = invoke("schedular", "--dry-run")
     assert result.exit_code == 2
-    assert "No such command 'schedular'; there are: scheduler, agent, " in result.stderr
+    assert "No such command 'schedular'; there are: scheduler, controller, agent, " in result.stderr
     assert "No such option '--schedular'" in invoke("--schedular").stderr
 
 

@@ -19,6 +19,7 @@ SCRIPT = ("-c", "import sys; from berthmaster.cli import main; sys.exit(main())"
 """What an installed `berthmaster` is."""
 IMPORTED = {
     "scheduler": "uvloop",
+    "controller": "kopf",
     "agent": "aiohttp",
     "explain": "numpy",
     "diagnose": "aiohttp",

@@ -1,0 +1,1 @@
+"""kopf: the only package that imports it. It watches our custom resources, and nothing else."""

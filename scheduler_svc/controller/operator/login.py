@@ -1,0 +1,44 @@
+"""kopf's way to the API server: our credentials, in a session of aiohttp that it is given.
+
+kopf asks for a login when it starts, and again after a 401. In between the token may be
+replaced in its file, so each request gets the Authorization header as it is then.
+"""
+
+from typing import Final
+
+import aiohttp
+
+from kubeio.credentials import Credentials
+from kubeio.sockets import keepalive_socket
+from scheduler_svc.controller.operator.framework import kopf
+
+IDLE_CONNECTION_SECONDS: Final = 60.0
+STREAM_BUFFER_BYTES: Final = 2**18
+
+
+def log_in(credentials: Credentials, *, user_agent: str) -> kopf.AiohttpSession:
+    """Give kopf a session; it closes it. Call it in kopf's event loop."""
+
+    async def authorize(
+        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        await credentials.refresh_if_changed()
+        if credentials.authorization:
+            request.headers["Authorization"] = credentials.authorization
+        return await handler(request)
+
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(
+            limit=0,
+            ssl=credentials.ssl_context or True,
+            keepalive_timeout=IDLE_CONNECTION_SECONDS,
+            socket_factory=keepalive_socket,
+        ),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        middlewares=(authorize,),
+        headers={"Accept-Encoding": "identity", "User-Agent": user_agent},
+        proxy=credentials.proxy_url,
+        read_bufsize=STREAM_BUFFER_BYTES,
+        trust_env=False,
+    )
+    return kopf.AiohttpSession(server=credentials.server_url, aiohttp_session=session)

@@ -1,0 +1,157 @@
+"""kopf in a thread with an event loop of its own, supervised from ours.
+
+In our own loop it would take our signal handlers and cancel our tasks when it ends. Should it
+end (an answer that it does not expect is fatal to it), it is begun again after a while; that
+its watches really tell what happens is for `census` to find out.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Final
+
+from kubeio.backoff import Backoff, Jitter
+from kubeio.credentials import Credentials
+from kubeio.login import KubeConfigError
+from scheduler_svc.controller.custom_resources import CustomResource
+from scheduler_svc.controller.operator.framework import kopf
+from scheduler_svc.controller.operator.login import log_in
+from scheduler_svc.controller.operator.logs import quiet_logs
+from scheduler_svc.controller.operator.registry import Told, make_registry
+from scheduler_svc.controller.operator.settings import operator_settings
+
+BEAT_SECONDS: Final = 1.0
+STOP_SECONDS: Final = 3.0
+FIRST_RESTART_SECONDS: Final = 1.0
+LONGEST_RESTART_SECONDS: Final = 30.0
+
+_logger = logging.getLogger(__name__)
+
+LoadCredentials = Callable[[], Awaitable[Credentials]]
+"""Gives credentials; called in kopf's thread, since they belong to an event loop."""
+
+
+class OperatorThread:
+    """Runs kopf for some resources until it is cancelled.
+
+    Parameters
+    ----------
+    tell
+        Takes objects; called in the event loop that `run` is called in.
+
+    Attributes
+    ----------
+    start_count
+        How often kopf has been begun.
+    """
+
+    def __init__(
+        self,
+        tell: Told,
+        load_credentials: LoadCredentials,
+        *,
+        user_agent: str,
+        seed: int,
+    ) -> None:
+        self._tell = tell
+        self._load_credentials = load_credentials
+        self._user_agent = user_agent
+        self._seed = seed
+        self._beat_at: float | None = None
+        self.start_count = 0
+
+    def beat_age_seconds(self) -> float | None:
+        """Seconds since kopf's loop last ran a timer; None while none runs."""
+        return None if self._beat_at is None else time.monotonic() - self._beat_at
+
+    async def run(self, resources: Collection[CustomResource]) -> None:
+        """Run kopf, again and again should it end, until cancelled."""
+        backoff = Backoff(
+            Jitter(self._seed),
+            first_seconds=FIRST_RESTART_SECONDS,
+            limit_seconds=LONGEST_RESTART_SECONDS,
+        )
+        while True:
+            started = time.monotonic()
+            await self._run_once(resources)
+            if time.monotonic() - started > 2 * LONGEST_RESTART_SECONDS:
+                backoff.reset()
+            await asyncio.sleep(backoff.next_delay())
+
+    async def _run_once(self, resources: Collection[CustomResource]) -> None:
+        """Run one thread to its end; when cancelled, end it."""
+        self.start_count += 1
+        loop = asyncio.get_running_loop()
+        stop, ended = threading.Event(), loop.create_future()
+
+        def tell(*told: Any) -> None:
+            _call_in(loop, self._tell, *told)
+
+        def work() -> None:
+            try:
+                asyncio.run(self._operate(resources, tell, stop))
+            except Exception:  # whatever it is, kopf is begun again
+                _logger.exception("kopf has failed; it is begun again")
+            finally:
+                _call_in(loop, _settle, ended)
+
+        thread = threading.Thread(target=work, name="kopf", daemon=True)
+        thread.start()
+        try:
+            await asyncio.shield(ended)
+        finally:
+            stop.set()
+            self._beat_at = None
+            await self._wait_for(ended)
+
+    async def _wait_for(self, ended: asyncio.Future[None]) -> None:
+        """Give the thread time to end; it keeps nothing that would be lost."""
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await asyncio.shield(ended)
+        except TimeoutError:
+            _logger.warning("kopf does not end; it is left behind")
+
+    async def _operate(
+        self, resources: Collection[CustomResource], tell: Told, stop: threading.Event
+    ) -> None:
+        """Run kopf; this is its thread."""
+        quiet_logs()
+        beat = asyncio.create_task(self._beat(stop))
+        try:
+            await kopf.operator(
+                registry=make_registry(resources, tell, self._log_in),
+                settings=operator_settings(),
+                clusterwide=True,
+                standalone=True,
+                stop_flag=stop,
+            )
+        finally:
+            beat.cancel()
+
+    async def _log_in(self) -> kopf.AiohttpSession:
+        try:
+            credentials = await self._load_credentials()
+        except KubeConfigError as error:
+            raise kopf.TemporaryError(str(error), delay=LONGEST_RESTART_SECONDS) from error
+        return log_in(credentials, user_agent=self._user_agent)
+
+    async def _beat(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            self._beat_at = time.monotonic()
+            await asyncio.sleep(BEAT_SECONDS)
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *arguments: Any) -> None:
+    """Call something in another thread's loop; once that is closed nobody is interested."""
+    try:
+        loop.call_soon_threadsafe(call, *arguments)
+    except RuntimeError:
+        _logger.debug("Told of something after the end")
+
+
+def _settle(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_result(None)

@@ -1,0 +1,1 @@
+"""SchedulerProfiles: whether one can be run, and whether a scheduler runs it."""
