@@ -38,13 +38,17 @@ def mount_config_maps(workload: Document, documents: list[Document], root: Path)
                 (folder / name).write_text(text)
 
 
+def arguments_of(component: str, documents: list[Document], root: Path) -> list[str]:
+    """Give what a Deployment's container is told, with its files under another root."""
+    deployment = find(documents, "Deployment", component=component)
+    mount_config_maps(deployment, documents, root)
+    told: list[str] = container(deployment)["args"]
+    return [text.replace(f"={MOUNTED}", f"={root}{MOUNTED}") for text in told]
+
+
 def effective_configuration(documents: list[Document], root: Path) -> dict[str, Any]:
     """Ask the scheduler what it makes of its flags and files."""
-    deployment = find(documents, "Deployment", component="scheduler")
-    mount_config_maps(deployment, documents, root)
-    arguments = [
-        text.replace(f"={MOUNTED}", f"={root}{MOUNTED}") for text in container(deployment)["args"]
-    ]
+    arguments = arguments_of("scheduler", documents, root)
     done = CliRunner().invoke(cli, [*arguments, "--write-config-to", "-"])
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
@@ -78,6 +82,20 @@ def test_plugin_of_the_values_takes_part_with_its_arguments(helm: Helm, tmp_path
     [profile] = effective_configuration(documents, tmp_path)["profiles"]
     assert "Quota" in [plugin["name"] for plugin in profile["plugins"]["multiPoint"]["enabled"]]
     assert {"name": "Quota", "args": {"limit": 3}} in profile["pluginConfig"]
+
+
+@pytest.mark.parametrize("variant", sorted(set(VARIANTS) - {"minimal"}))
+def test_controller_takes_its_flags_and_the_schedulers_configuration(
+    helm: Helm, variant: str, tmp_path: Path
+) -> None:
+    """It reads them all before it looks for a cluster."""
+    documents = helm.documents(values=[values_of(variant)])
+    arguments = arguments_of("controller", documents, tmp_path)
+    done = CliRunner().invoke(cli, [*arguments, f"--kubeconfig={tmp_path}/no-cluster"])
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert "no-cluster" in done.stderr
+    assert "Usage" not in done.stderr
 
 
 @pytest.mark.parametrize("variant", sorted(set(VARIANTS) - {"minimal"}))

@@ -10,6 +10,7 @@
 
 {{- define "berthmaster.controllerArgs" -}}
 - controller
+{{ include "berthmaster.profileArgs" . }}
 - --leader-elect-resource-namespace={{ .Release.Namespace }}
 - --leader-elect-resource-name={{ include "berthmaster.controllerFullname" . }}
 - --secure-port={{ int .Values.controller.port }}

@@ -84,10 +84,52 @@ by annotations of ClusterRoles.
 {{- end -}}
 {{- end -}}
 
-{{- define "berthmaster.schedulerArgs" -}}
-- scheduler
+{{/* What SchedulerProfiles are judged beside, so for the controller, too. */}}
+{{- define "berthmaster.profileArgs" -}}
 - --config=/etc/berthmaster/config/scheduler.yaml
 - --scheduler-name={{ include "berthmaster.servedName" . }}
+{{- range .Values.scheduler.plugins.enabled }}
+{{- if and (regexMatch "\\.py:" .) (not (hasPrefix "/" .)) }}
+- --plugin=/etc/berthmaster/plugins/{{ . }}
+{{- else }}
+- --plugin={{ . }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A change of them rolls the Pods. */}}
+{{- define "berthmaster.profileChecksums" -}}
+checksum/config: {{ include "berthmaster.schedulerConfig" . | sha256sum }}
+{{- with .Values.scheduler.plugins.files }}
+checksum/plugins: {{ toYaml . | sha256sum }}
+{{- end }}
+{{- end -}}
+
+{{- define "berthmaster.profileVolumeMounts" -}}
+- name: config
+  mountPath: /etc/berthmaster/config
+  readOnly: true
+{{- if include "berthmaster.pluginsConfigMapName" . }}
+- name: plugins
+  mountPath: /etc/berthmaster/plugins
+  readOnly: true
+{{- end }}
+{{- end -}}
+
+{{- define "berthmaster.profileVolumes" -}}
+- name: config
+  configMap:
+    name: {{ include "berthmaster.schedulerFullname" . }}
+{{- with include "berthmaster.pluginsConfigMapName" . }}
+- name: plugins
+  configMap:
+    name: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "berthmaster.schedulerArgs" -}}
+- scheduler
+{{ include "berthmaster.profileArgs" . }}
 - --secure-port={{ int .Values.scheduler.port }}
 - --authorization={{ .Values.scheduler.authorization }}
 - --log-format={{ .Values.scheduler.logging.format }}
@@ -95,13 +137,6 @@ by annotations of ClusterRoles.
 {{- if include "berthmaster.schedulerTlsSecretName" . }}
 - --tls-cert-file=/etc/berthmaster/tls/tls.crt
 - --tls-private-key-file=/etc/berthmaster/tls/tls.key
-{{- end }}
-{{- range .Values.scheduler.plugins.enabled }}
-{{- if and (regexMatch "\\.py:" .) (not (hasPrefix "/" .)) }}
-- --plugin=/etc/berthmaster/plugins/{{ . }}
-{{- else }}
-- --plugin={{ . }}
-{{- end }}
 {{- end }}
 {{- if not .Values.schedulerProfiles.enabled }}
 - --no-scheduler-profiles
