@@ -33,9 +33,18 @@ def request(
     try:
         connection.request(method, path, json.dumps(body) if body else None, headers)
         response = connection.getresponse()
-        return response.status, json.loads(response.read())
+        return response.status, _document(response)
     finally:
         connection.close()
+
+
+def _document(response: http.client.HTTPResponse) -> dict[str, Any]:
+    """Read the answer; the path of a kind that is not served yet has one in plain text."""
+    text = response.read().decode()
+    if response.headers.get_content_type() != "application/json":
+        return {"message": text}
+    document: dict[str, Any] = json.loads(text)
+    return document
 
 
 def create(plane: ControlPlane, path: str, body: dict[str, Any]) -> dict[str, Any]:
