@@ -103,5 +103,5 @@ def test_a_built_in_group_is_read() -> None:
     status = {"conditions": [CONDITION], "phase": "not its field"}
     expected = Group(3, told=WAITING, is_built_in=True)
     assert read_group(BUILT_IN_POD_GROUPS, gang, status) == expected
-    basic = {"schedulingPolicy": {"basic": {}}}
+    basic: dict[str, Any] = {"schedulingPolicy": {"basic": {}}}
     assert read_group(BUILT_IN_POD_GROUPS, basic, {}) == Group(1, is_built_in=True)
