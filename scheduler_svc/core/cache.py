@@ -72,6 +72,11 @@ class Cache:
         cached = self._pods.get(uid)
         return None if cached is None else cached.pod
 
+    def row_of(self, uid: str) -> int | None:
+        """Give the row of the Node that a Pod is on, assumed or not; None if it is on none."""
+        cached = self._pods.get(uid)
+        return None if cached is None else cached.row
+
     def assumed_node_name(self, uid: str) -> str:
         """Give the Node that a Pod is only assumed to be on, "" for any other Pod."""
         cached = self._pods.get(uid)
@@ -145,6 +150,19 @@ class Cache:
         self._take_off(cached.pod, cached.row)
         self._release_if_unused(cached.row)
         return pod
+
+    def set_aside(self, uid: str) -> CachedPod:
+        """Count a Pod off its Node for a moment, to see what would be; `bring_back` undoes it.
+
+        Other than in a `speculation`, evaluations may be refreshed meanwhile.
+        """
+        cached = self._pods.pop(uid)
+        self._take_off(cached.pod, cached.row)
+        return cached
+
+    def bring_back(self, cached: CachedPod) -> None:
+        """Count a Pod that was set aside where it was."""
+        self._place(cached)
 
     @contextmanager
     def speculation(self) -> Iterator["Speculation"]:

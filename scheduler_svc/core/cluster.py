@@ -8,6 +8,7 @@ from scheduler_svc.core.cluster_objects import ClusterObjects, ObjectKind
 from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.default_selectors import DefaultSelectors
 from scheduler_svc.core.devices.inventory import DeviceInventory
+from scheduler_svc.core.group_members import GroupMembers
 from scheduler_svc.core.pod_counts import PodCounts
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.volumes.cluster_volumes import ClusterVolumes
@@ -28,7 +29,8 @@ class Cluster:
     the claims and volumes, and what Pods use of them (VolumeBinding writes to it). `speculated`
     lists Pods counted on (1) or off (-1) the Node of a row, only to see what would be.
     `devices` has slices, classes and what of them is taken, `wall_seconds` the time of the
-    attempt. `placed` are the Pods by row and uid, the cache's own.
+    attempt. `placed` are the Pods by row and uid, the cache's own, `groups` has the members of
+    PodGroups.
     """
 
     def __init__(self) -> None:
@@ -44,6 +46,7 @@ class Cluster:
         )
         self.columns.on_growth(self.affinity_terms.grow)
         self.devices = DeviceInventory(self.objects)
+        self.groups = GroupMembers(self.objects)
         self.wall_seconds = 0.0
         self.volumes = ClusterVolumes(self.columns, self.objects)
 

@@ -26,6 +26,8 @@ class ObjectKind(StrEnum):
     RESOURCE_CLAIM = "ResourceClaim"
     RESOURCE_SLICE = "ResourceSlice"
     DEVICE_CLASS = "DeviceClass"
+    POD_GROUP = "PodGroup"
+    BUILT_IN_POD_GROUP = "scheduling.k8s.io/PodGroup"
 
 
 class ApiObject(Protocol):

@@ -98,8 +98,9 @@ class Evictions:
         for other in list(self.nominations.nominator.pods_on(node_name)):
             if other.priority < pod.priority:
                 self.nominations.cancel(other, now)
-                self.nominations.ask(other, "")
-                effects.append(PatchNomination(reference(other), ""))
+                # One that only the memory knew of is in no status.
+                if self.nominations.ask(other, ""):
+                    effects.append(PatchNomination(reference(other), ""))
         return effects
 
     def _start(

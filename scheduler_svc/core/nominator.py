@@ -46,6 +46,11 @@ class Nominator:
         """Give the Node that a Pod is nominated to, "" without one."""
         return self.node_names.get(uid, "")
 
+    def nominated(self, uid: str) -> PodInfo | None:
+        """Give a Pod that has a nomination; None without one."""
+        node_name = self.node_names.get(uid)
+        return None if node_name is None else self._pods[node_name][uid]
+
     def pods_on(self, node_name: str) -> Collection[PodInfo]:
         """Give the Pods nominated to a Node."""
         return self._pods.get(node_name, _NOBODY).values()

@@ -154,6 +154,12 @@ class PodResourceClaim(ApiStruct, frozen=True):
     resource_claim_template_name: str | None = None
 
 
+class PodSchedulingGroup(ApiStruct, frozen=True):
+    """The PodGroup (`scheduling.k8s.io`) that a Pod is a member of."""
+
+    pod_group_name: str | None = None
+
+
 class PodSpec(ApiStruct, frozen=True):
     """What a Pod asks for."""
 
@@ -174,6 +180,7 @@ class PodSpec(ApiStruct, frozen=True):
     resource_claims: tuple[PodResourceClaim, ...] = ()
     host_network: bool = False
     host_users: bool | None = None
+    scheduling_group: PodSchedulingGroup | None = None
 
 
 class ContainerStatus(ApiStruct, frozen=True):

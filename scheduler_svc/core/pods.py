@@ -20,6 +20,7 @@ from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
 from scheduler_svc.core.affinity_rules import AffinityRules, affinity_rules
 from scheduler_svc.core.annotated_objects import AnnotatedPod
 from scheduler_svc.core.declared_features import required_features
+from scheduler_svc.core.group_objects import POD_GROUP_LABEL, GroupApi, GroupName
 from scheduler_svc.core.objects import (
     Affinity,
     Container,
@@ -96,7 +97,8 @@ class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     the controller's reference, `volumes` are those that may keep the Pod from some Nodes.
     `start_time` is RFC 3339 in UTC, so that texts compare as times. `is_preempted`: the
     scheduler has evicted it, and it has not ended yet. `annotations` are those that somebody
-    asked the `PodInterner` to keep.
+    asked the `PodInterner` to keep. `group` is the PodGroup that it names, whether or not there is
+    one.
     """
 
     namespace: str
@@ -119,6 +121,7 @@ class PodInfo(msgspec.Struct, frozen=True, eq=False, gc=False):
     claims: tuple[PodClaim, ...] = ()
     annotations: Labels = ()
     generation: int = 0
+    group: GroupName | None = None
 
     @property
     def key(self) -> str:
@@ -180,6 +183,7 @@ class PodInterner:
             claims=_claims(pod) if spec.resource_claims else (),
             annotations=self._annotations(pod) if self._kept_annotations else (),
             generation=meta.generation,
+            group=_group(pod),
         )
 
     def _shape(self, pod: Pod) -> PodShape:
@@ -275,6 +279,15 @@ def _is_preempted(conditions: tuple[PodCondition, ...]) -> bool:
         c.type == "DisruptionTarget" and c.status == "True" and c.reason == "PreemptionByScheduler"
         for c in conditions
     )
+
+
+def _group(pod: Pod) -> GroupName | None:
+    """Give the PodGroup that a Pod names; the field counts before the label."""
+    meta, built_in = pod.metadata, pod.spec.scheduling_group
+    if built_in is not None and built_in.pod_group_name:
+        return GroupName(GroupApi.BUILT_IN, meta.namespace, built_in.pod_group_name)
+    name = meta.labels.get(POD_GROUP_LABEL) if meta.labels else None
+    return GroupName(GroupApi.SCHEDULER_PLUGINS, meta.namespace, name) if name else None
 
 
 def _claims(pod: Pod) -> tuple[PodClaim, ...]:

@@ -12,6 +12,7 @@ from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.plugins.default_binder import DefaultBinder
 from scheduler_svc.core.plugins.default_preemption import DefaultPreemption
 from scheduler_svc.core.plugins.dynamic_resources import DynamicResources
+from scheduler_svc.core.plugins.gang_scheduling import GangScheduling
 from scheduler_svc.core.plugins.image_locality import ImageLocality
 from scheduler_svc.core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_svc.core.plugins.node_affinity import NodeAffinity
@@ -60,5 +61,6 @@ IN_TREE: Final[Mapping[str, Factory]] = MappingProxyType(
         ImageLocality.name: ImageLocality,
         DefaultBinder.name: DefaultBinder,
         NodeDeclaredFeatures.name: NodeDeclaredFeatures,
+        GangScheduling.name: GangScheduling,
     }
 )

@@ -62,6 +62,7 @@ from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.parked import ParkedAttempts
 from scheduler_svc.core.pod_events import PodEvents
+from scheduler_svc.core.pod_groups import GroupTiming, PodGroups
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.pre_enqueue import PreEnqueueCheck
 from scheduler_svc.core.profiles import ServedProfiles, by_scheduler_name, registrations
@@ -88,6 +89,17 @@ class SchedulerStatistics(msgspec.Struct, frozen=True):
     queue: QueueStatistics
 
 
+class Timing(msgspec.Struct, frozen=True):
+    """How long a Pod waits after a failed attempt: doubling from the one to the other; and groups.
+
+    A maximum of 0 switches backoff off.
+    """
+
+    initial_backoff_seconds: float = 1
+    max_backoff_seconds: float = 10
+    groups: GroupTiming = GroupTiming()
+
+
 class Scheduler:
     """All profiles of one scheduler over one view of the cluster.
 
@@ -108,8 +120,8 @@ class Scheduler:
         Who outside of the process takes part in decisions.
     measuring
         Is told how long hints take, and PreEnqueue.
-    initial_backoff_seconds, max_backoff_seconds
-        How long a Pod waits after a failed attempt: doubling from the one to the other.
+    timing
+        How long Pods wait after an attempt, and groups for their room.
     """
 
     def __init__(
@@ -121,22 +133,15 @@ class Scheduler:
         witness: Witness | None = None,
         extenders: Extenders | None = None,
         measuring: Measuring | None = None,
-        initial_backoff_seconds: float = 1,
-        max_backoff_seconds: float = 10,
+        timing: Timing | None = None,
     ) -> None:
+        timing = timing or Timing()
         extenders = extenders or Extenders()
         served = by_scheduler_name(profiles)
         self.cluster = Cluster()
         self.columns = self.cluster.columns
         self.cache = Cache(self.cluster)
-        self.queue = SchedulingQueue(
-            sort_key=profiles[0].queue_sort.sort_key,
-            pre_enqueue=PreEnqueueCheck(served, measuring),
-            registrations={name: registrations(p, extenders) for name, p in served.items()},
-            initial_backoff_seconds=initial_backoff_seconds,
-            max_backoff_seconds=max_backoff_seconds,
-            measuring=measuring,
-        )
+        self.queue = _queue(served, extenders, measuring, timing)
         for profile in profiles:
             profile.attach(self.cluster)
         self.pending: dict[str, PodInfo] = {}
@@ -168,6 +173,15 @@ class Scheduler:
             pod_events=self._pod_events,
         )
         self._cycles = self._served.cycles
+        self._groups = PodGroups(
+            self._cycles,
+            cache=self.cache,
+            queue=self.queue,
+            failures=failures,
+            evictions=self._evictions,
+            extenders=extenders,
+            timing=timing.groups,
+        )
         self.heard = self._pod_events.heard
         self._node_events = NodeEvents(instance, self.cache, self.queue, self._bindings, self.heard)
 
@@ -229,12 +243,11 @@ class Scheduler:
         match event:
             # One after the other is tried: first what there is most of.
             case PodUpserted(pod):
-                if self._node_events.withheld:
-                    self._node_events.arrive(pod, now)
-                return self._pod_events.upsert(pod, now)
+                return self._upsert(pod, now)
             case BindSucceeded(uid):
                 return self._bindings.succeed(uid, now)
             case PodDeleted(uid):
+                self._groups.events.drop(uid, now)
                 return self._pod_events.delete(uid, now)
             case NodeUpserted(node):
                 self._node_events.upsert(node, now)
@@ -247,6 +260,17 @@ class Scheduler:
             case _:
                 return self._take_outcome(event, now)
         return []
+
+    def _upsert(self, pod: PodInfo, now: Now) -> list[Effect]:
+        if self._node_events.withheld:
+            self._node_events.arrive(pod, now)
+        if pod.group is None and not self.cluster.groups:
+            return self._pod_events.upsert(pod, now)
+        called = self._groups.events.note(pod, now)
+        effects = self._pod_events.upsert(pod, now)
+        if called is not None:
+            self._groups.events.call(called, now)
+        return effects
 
     def _take_rarer(
         self, event: PodRefused | FeedUpdated | ProfileSet | ProfileRemoved, now: Now
@@ -310,6 +334,7 @@ class Scheduler:
         if change is not None:
             self.heard.append(change.label)
             self.queue.move_on_event(change, old, new, now)
+        self._groups.events.change_group(kind, old, new, now)
         metadata = (new or old).metadata
         changed = kind, object_key(metadata.namespace, metadata.name)
         return self._bindings.review(changed, now)
@@ -325,12 +350,16 @@ class Scheduler:
         queued = self.queue.pop(now)
         if queued is None:
             return None
+        name = self._groups.group_to_try(queued.pod)
+        if name is not None:
+            return self._groups.run(queued, name, now, stopwatch)
         return self._cycles[queued.pod.scheduler_name].run(queued, now, stopwatch)
 
     def expire(self, now: Now) -> list[Effect]:
         """Do what is due at `next_deadline`: backoffs that end, waits that take too long."""
         self.queue.flush(now)
         self._node_events.expire(now)
+        self._groups.expire(now)
         return self._bindings.expire(now)
 
     def next_deadline(self) -> float | None:
@@ -339,6 +368,7 @@ class Scheduler:
             self.queue.next_deadline(),
             self._bindings.next_deadline(),
             self._node_events.next_deadline(),
+            self._groups.next_deadline(),
         )
         return min((d for d in deadlines if d is not None), default=None)
 
@@ -373,3 +403,20 @@ class Scheduler:
         for cached in self.cache.pods():
             if self.queue.get(cached.pod.uid) is not None:
                 raise InvariantError(f"{cached.pod.key} is on a Node and waits for one, too")
+
+
+def _queue(
+    served: Mapping[str, Profile],
+    extenders: Extenders,
+    measuring: Measuring | None,
+    timing: Timing,
+) -> SchedulingQueue:
+    first = next(iter(served.values()))
+    return SchedulingQueue(
+        sort_key=first.queue_sort.sort_key,
+        pre_enqueue=PreEnqueueCheck(served, measuring),
+        registrations={name: registrations(p, extenders) for name, p in served.items()},
+        initial_backoff_seconds=timing.initial_backoff_seconds,
+        max_backoff_seconds=timing.max_backoff_seconds,
+        measuring=measuring,
+    )

@@ -7,6 +7,7 @@ Differences: every Node is judged, and results outlive the cycle (`framework.eva
 from collections.abc import Callable
 from zlib import crc32
 
+import msgspec
 import numpy as np
 
 from scheduler_svc.core.binding_cycle import BindingCycles
@@ -17,12 +18,11 @@ from scheduler_svc.core.consultation import Consultation
 from scheduler_svc.core.effects import AskExtenders, Effect
 from scheduler_svc.core.events import ExtendersAnswered, VictimsAnswered
 from scheduler_svc.core.evictions import Evictions
-from scheduler_svc.core.failure import FailureHandler, Rejectors, failed_scheduling, reference
+from scheduler_svc.core.failure import FailureHandler, Rejectors, failed_scheduling
 from scheduler_svc.core.framework.class_cache import ClassCache
 from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT, Diagnosis
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, TotalArray
-from scheduler_svc.core.framework.filtering import NodeGroup
 from scheduler_svc.core.framework.nominated import (
     RespectedPods,
     ask_with_nominated,
@@ -37,16 +37,14 @@ from scheduler_svc.core.framework.post_filter import (
 from scheduler_svc.core.framework.prepared_class import PreparedClass
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.framework.select import select_row
-from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
+from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.framework.verdict import totals_without
 from scheduler_svc.core.parked import ParkedAttempt, ParkedPreemption
-from scheduler_svc.core.pod_binding import BindingCycle
+from scheduler_svc.core.placement import Placing, Refusal
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.preemption import AskedVictims
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
-from scheduler_svc.core.status import Code, Status
-
-MAX_PERMIT_SECONDS = 15 * 60
+from scheduler_svc.core.status import Code
 
 # Told of a Pod, its class, all Nodes and the chosen row, before anything has changed by it.
 Witness = Callable[[PodInfo, ClassEvaluation, NodeColumns, int], None]
@@ -72,18 +70,16 @@ class SchedulingCycle:
         consultation: Consultation,
         instance: str,
     ) -> None:
-        self._profile = profile
+        self.profile = profile
         self._cache = cache
         self._queue = queue
         self._nominations = evictions.nominations
         self._nominator = evictions.nominations.nominator
-        self._bindings = bindings
         self._evictions = evictions
         self._failures = failures
         self._seed = consultation.seed
-        self._instance = instance
+        self.placing = Placing(profile, cache, bindings, instance)
         self.witness: Witness | None = None
-        self._decision_count = 0
         self.classes = ClassCache(profile, cache.cluster)
         self._consultation = consultation
         self._extenders = consultation.extenders
@@ -98,7 +94,7 @@ class SchedulingCycle:
             self._queue.done(pod.uid)
             return [failed_scheduling(pod, f"skip schedule deleting pod: {pod.key}")]
         if self._cache.columns.node_count == 0:
-            return self._without_nodes(queued, now)
+            return self.fail_without_nodes(queued, now)
         deciding = self._extenders.deciding(pod)
         attempt = ParkedAttempt(queued, now, deciding, stopwatch=stopwatch)
         return self._decide(attempt, now, None)
@@ -109,10 +105,11 @@ class SchedulingCycle:
             return self._failures.fail(attempt.queued, answer.error, now)
         attempt.take(answer)
         if self._cache.columns.node_count == 0:
-            return self._without_nodes(attempt.queued, now)
+            return self.fail_without_nodes(attempt.queued, now)
         return self._decide(attempt, now, answer)
 
-    def _without_nodes(self, queued: QueuedPodInfo, now: Now) -> list[Effect]:
+    def fail_without_nodes(self, queued: QueuedPodInfo, now: Now) -> list[Effect]:
+        """Put back a Pod for which there is no Node at all."""
         # Nobody rejected the Pod, so it is tried again after a backoff.
         nobody = Rejectors(frozenset())
         return self._failures.reject(queued, NO_NODES_TEXT, now, nobody, nomination="")
@@ -122,30 +119,38 @@ class SchedulingCycle:
     ) -> list[Effect]:
         """Choose a Node, by what is known now; or ask extenders about some."""
         queued, pod = attempt.queued, attempt.queued.pod
-        evaluation = self.classes.evaluation(pod, attempt.stopwatch)
-        failure = evaluation.prepared.failure()
+        outlook = self.look(pod, attempt.stopwatch)
+        prepared, totals = outlook.evaluation.prepared, outlook.totals
+        failure = prepared.failure()
         if failure is not None:
             return self._failures.fail(queued, failure.message, now)
-        respected = None
-        if self._nominator.node_names:
-            respected = respected_pods(pod, self._cache, self._nominator)
         row: int | None = None
-        if evaluation.prepared.rejection is None:
-            totals = evaluation.totals
-            if respected is not None:
-                totals = self._leave_room(evaluation.prepared, totals, respected)
+        if totals is not None:
             if attempt.extenders:
-                chosen = self._consult(attempt, answer, evaluation.prepared, totals)
+                chosen = self._consult(attempt, answer, prepared, totals)
                 if isinstance(chosen, AskExtenders):
                     return [chosen]
                 row = chosen
             else:
-                row = self._choose(totals, pod)
+                row = self.choose(totals, pod)
         if row is None:
-            return self._fit_nowhere(attempt, evaluation.prepared, respected, now)
+            return self._fit_nowhere(attempt, prepared, outlook.respected, now)
         if self.witness is not None:
-            self.witness(pod, evaluation, self._cache.columns, row)
+            self.witness(pod, outlook.evaluation, self._cache.columns, row)
         return self._assume(attempt, row, now)
+
+    def look(self, pod: PodInfo, stopwatch: Stopwatch | None) -> "Outlook":
+        """Judge all Nodes for a Pod, and leave nominated Pods their room."""
+        evaluation = self.classes.evaluation(pod, stopwatch)
+        prepared, respected = evaluation.prepared, None
+        if self._nominator.node_names:
+            respected = respected_pods(pod, self._cache, self._nominator)
+        if prepared.rejection is not None or prepared.failure() is not None:
+            return Outlook(evaluation, respected, None)
+        totals = evaluation.totals
+        if respected is not None:
+            totals = self._leave_room(prepared, totals, respected)
+        return Outlook(evaluation, respected, totals)
 
     def _consult(
         self,
@@ -159,7 +164,8 @@ class SchedulingCycle:
             row = self._consultation.choose(attempt, answer, prepared, totals)
         return self._consultation.ask(attempt, totals) if row is None else row
 
-    def _choose(self, totals: TotalArray, pod: PodInfo) -> int | None:
+    def choose(self, totals: TotalArray, pod: PodInfo) -> int | None:
+        """Give the best row, or that of the Node the Pod is nominated to; None if none fits."""
         columns = self._cache.columns
         if pod.uid in self._nominator.node_names:
             # The Node where victims have been evicted for the Pod, say.
@@ -191,8 +197,8 @@ class SchedulingCycle:
         if prepared.rejection is not None and prepared.rejection.code is Code.ERROR:
             return self._failures.fail(queued, prepared.rejection.message, now)
         diagnosis = attempt.diagnose(prepared, self._cache.columns, respected)
-        failed = self._failed_attempt(attempt, prepared, diagnosis, now)
-        result = run_post_filters(self._profile.post_filter, failed)
+        failed = self.failed_attempt(attempt, prepared, diagnosis, now)
+        result = run_post_filters(self.profile.post_filter, failed)
         if result.status.code is not Code.WAIT:
             return self._reject(queued, diagnosis, result, now)
         victims = AskedVictims(result.candidates, failed.extenders)
@@ -210,9 +216,9 @@ class SchedulingCycle:
         error = asked.victims.take(answer, self._cache)
         if not error and not asked.victims.is_settled():
             return [asked.victims.question(queued.pod, self._parked.park(attempt))]
-        failed = self._failed_attempt(attempt, asked.prepared, asked.diagnosis, now)
+        failed = self.failed_attempt(attempt, asked.prepared, asked.diagnosis, now)
         result = resume_post_filters(
-            self._profile.post_filter,
+            self.profile.post_filter,
             failed,
             asked.begun,
             asked.victims.result(queued.pod, self._cache, error),
@@ -241,9 +247,10 @@ class SchedulingCycle:
             stays_in_flight=stays_in_flight,
         )
 
-    def _failed_attempt(
+    def failed_attempt(
         self, attempt: ParkedAttempt, prepared: PreparedClass, diagnosis: Diagnosis, now: Now
     ) -> FailedAttempt:
+        """Give what PostFilter plugins are to know of an attempt."""
         queued = attempt.queued
         return FailedAttempt(
             pod=queued.pod,
@@ -259,63 +266,31 @@ class SchedulingCycle:
         )
 
     def _assume(self, attempt: ParkedAttempt, row: int, now: Now) -> list[Effect]:
-        queued, profile, stopwatch = attempt.queued, self._profile, attempt.stopwatch
-        pod, cluster = queued.pod, self._cache.cluster
-        node_name = self._cache.columns.names[row]
-        self._cache.assume(pod, row)
-        self._nominations.end(pod, now, placed_on=node_name)
-        for reserving in profile.reserve:
-            if stopwatch is None:
-                status = reserving.reserve(pod, node_name, cluster)
-            else:
-                ask = reserving.reserve
-                status = timed(stopwatch, "Reserve", reserving.name, ask, pod, node_name, cluster)
-            if status.code is not Code.SUCCESS:
-                return self._turn_away(queued, row, status, "Reserve", reserving.name, now)
-        permits: dict[str, float] = {}
-        for permitting in profile.permit:
-            status, wait_seconds = timed(
-                stopwatch, "Permit", permitting.name, permitting.permit, pod, node_name
-            )
-            if status.code is Code.WAIT:
-                wait_seconds = min(wait_seconds, MAX_PERMIT_SECONDS)
-                permits[permitting.name] = now.monotonic_seconds + wait_seconds
-            elif status.code is not Code.SUCCESS:
-                return self._turn_away(queued, row, status, "Permit", permitting.name, now)
-        self._decision_count += 1
-        cycle = BindingCycle(
-            queued=queued,
-            reference=reference(pod),
-            profile=profile,
-            node_name=node_name,
-            decision_id=f"{self._instance}-{self._decision_count:x}",
-            decided_at=now,
-            queue_wait_seconds=attempt.begun.monotonic_seconds - queued.timestamp_seconds,
-            permits=permits,
-        )
-        return self._bindings.start(cycle, now, stopwatch)
+        queued, pod = attempt.queued, attempt.queued.pod
+        placed = self.placing.place(queued, row, now, attempt.stopwatch)
+        self._nominations.end(pod, now, placed_on=self._cache.columns.names[row])
+        if isinstance(placed, Refusal):
+            return self._turn_away(placed, now)
+        return self.placing.bind(placed, attempt.begun, now, attempt.stopwatch)
 
-    def _turn_away(
-        self,
-        queued: QueuedPodInfo,
-        row: int,
-        status: Status,
-        point: str,
-        plugin: str,
-        now: Now,
-    ) -> list[Effect]:
-        """Undo a decision that a Reserve or Permit plugin did not accept."""
-        pod, node_name = queued.pod, self._cache.columns.names[row]
-        for reserving in reversed(self._profile.reserve):
-            reserving.unreserve(pod, node_name, self._cache.cluster)
-        self._cache.forget(pod.uid)
+    def _turn_away(self, refusal: Refusal, now: Now) -> list[Effect]:
+        """Put back a Pod that a Reserve or Permit plugin did not accept on its Node."""
+        queued, status = refusal.queued, refusal.status
         if not status.code.is_rejected:
-            text = f'running {point} plugin "{plugin}": {status.message}'
-            return self._failures.fail(queued, text, now, node_name=node_name)
-        group = NodeGroup(Status(status.code, status.reasons, plugin), np.array([row]))
-        # One Node was looked at: the text speaks of that one, as upstream's.
-        diagnosis = Diagnosis(node_count=1, groups=(group,))
-        plugins = frozenset({plugin})
-        is_pending = status.code is Code.PENDING
-        rejectors = Rejectors(frozenset(), plugins) if is_pending else Rejectors(plugins)
-        return self._failures.reject(queued, diagnosis.fit_error(), now, rejectors, nomination="")
+            node_name = self._cache.columns.names[refusal.row]
+            return self._failures.fail(queued, refusal.error, now, node_name=node_name)
+        diagnosis = refusal.diagnosis()
+        return self._failures.reject(
+            queued, diagnosis.fit_error(), now, refusal.rejectors(), nomination=""
+        )
+
+
+class Outlook(msgspec.Struct):
+    """What all Nodes are to a Pod: `totals` is None where nothing can be said of them.
+
+    Then a plugin has turned the class away, or failed; `evaluation.prepared` says which.
+    """
+
+    evaluation: ClassEvaluation
+    respected: RespectedPods | None
+    totals: TotalArray | None

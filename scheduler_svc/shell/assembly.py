@@ -11,7 +11,7 @@ from kubeio.instruments import LoopCollector, MetricSource
 from kubeio.loop_lag import LoopLag
 from kubeio.serving import HttpsServer
 from kubeio.watch_metrics import WatchMetrics
-from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.core.scheduler import Scheduler, Timing
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.event_metrics import EventMetrics
@@ -118,8 +118,9 @@ def _make_scheduler(
         witness=memory.witness,
         extenders=core_extenders(plan.extenders, configuration),
         measuring=plugins,
-        initial_backoff_seconds=configuration.pod_initial_backoff_seconds,
-        max_backoff_seconds=configuration.pod_max_backoff_seconds,
+        timing=Timing(
+            configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds
+        ),
     )
 
 

@@ -67,6 +67,13 @@ class Diagnosis(msgspec.Struct, frozen=True):
             parts.append(f" {post_filter_message}")
         return "".join(parts)
 
+    def main_reason(self) -> str:
+        """Give the reason that most Nodes have, of equals the first by alphabet."""
+        if self.pre_filter_message:
+            return self.pre_filter_message
+        reasons = sorted(self._reasons().items(), key=lambda pair: (-pair[1], pair[0]))
+        return reasons[0][0] if reasons else NO_NODES_TEXT
+
     def _reasons(self) -> Counter[str]:
         reasons: Counter[str] = Counter()
         explicit = 0

@@ -200,6 +200,27 @@ class SchedulingQueue:
             self._in_flight.start(queued.pod)
         return queued
 
+    def take(self, uids: Iterable[str], now: Now) -> list[QueuedPodInfo]:
+        """Give those of the Pods that wait, to be tried with the one popped last.
+
+        Wherever they wait, but not those that are gated. They are in flight as that one is.
+        """
+        taken = [queued for uid in uids if (queued := self._waiting.take(uid)) is not None]
+        for queued in taken:
+            queued.attempts += 1
+            queued.popped_at_seconds = now.monotonic_seconds
+            self._in_flight.start(queued.pod)
+        return taken
+
+    def recheck(self, uids: Iterable[str], plugin: str, cause: str, now: Now) -> None:
+        """Call those of the Pods that wait for one plugin alone, gated by it or rejected."""
+        for uid in uids:
+            queued = self._pool.get(uid)
+            if queued is None:
+                continue
+            if queued.gating_plugin == plugin or queued.rejectors == {plugin}:
+                self._waiting.activate(uid, cause, now.monotonic_seconds)
+
     def done(self, uid: str) -> None:
         """Note that events no longer matter to the attempt: it is binding, or is dropped."""
         self._in_flight.finish(uid)

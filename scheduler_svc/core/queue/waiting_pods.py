@@ -97,6 +97,14 @@ class WaitingPods:
         self._count_rejectors(queued, -1)
         return queued
 
+    def take(self, uid: str) -> QueuedPodInfo | None:
+        """Take out a Pod wherever it waits; None if it does not, or is gated."""
+        queued = self.get(uid)
+        if queued is None or queued.is_gated:
+            return None
+        self.remove(uid)
+        return queued
+
     def set_rejectors(
         self,
         queued: QueuedPodInfo,

@@ -253,7 +253,7 @@ def test_victims_that_are_leaving_are_not_evicted_again() -> None:
 def test_where_all_victims_are_leaving_only_nominations_change() -> None:
     scheduler = preempting()
     run(scheduler, "a", is_terminating=True)
-    scheduler.nominator.nominate(wants(1, "low", 9), "n1")
+    scheduler.nominator.nominate(wants(1, "low", 9, nominated="n1"), "n1")
     effects = decide(scheduler, wants(), 1)
     assert of(EvictPods, effects) == []
     assert the(PatchPodCondition, effects).nominated_node_name == "n1"

@@ -9,6 +9,7 @@ import pytest
 from scheduler_svc.core import pods as pods_module
 from scheduler_svc.core.annotated_objects import AnnotatedPod
 from scheduler_svc.core.errors import InputError
+from scheduler_svc.core.group_objects import POD_GROUP_LABEL, GroupApi, GroupName
 from scheduler_svc.core.objects import (
     ContainerPort,
     ContainerStatus,
@@ -309,3 +310,29 @@ def test_owners_are_forgotten_when_there_are_too_many(monkeypatch: pytest.Monkey
         owner = interner.intern(owned_by(controller)).owner
         assert owner is not None
         assert owner.name == f"rs-{number}"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "group"),
+    [
+        ({}, {}, None),
+        ({"labels": {"app": "web"}}, {}, None),
+        ({"labels": {POD_GROUP_LABEL: ""}}, {}, None),
+        (
+            {"labels": {POD_GROUP_LABEL: "train"}},
+            {},
+            GroupName(GroupApi.SCHEDULER_PLUGINS, "ml", "train"),
+        ),
+        (
+            {"labels": {POD_GROUP_LABEL: "train"}},
+            {"schedulingGroup": {"podGroupName": "infer"}},
+            GroupName(GroupApi.BUILT_IN, "ml", "infer"),
+        ),
+        ({}, {"schedulingGroup": {}}, None),
+    ],
+)
+def test_the_group_that_a_pod_names(
+    metadata: dict[str, Any], spec: dict[str, Any], group: GroupName | None
+) -> None:
+    given = {"metadata": {"name": "a", "namespace": "ml", **metadata}, "spec": spec}
+    assert PodInterner().intern(msgspec.convert(given, Pod)).group == group

@@ -24,6 +24,8 @@ UPSTREAM = (
     "ImageLocality",
     "DefaultBinder",
     "NodeDeclaredFeatures",
+    # With alpha gates, after the default ones.
+    "GangScheduling",
 )
 
 

@@ -37,7 +37,7 @@ from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.plugins.scheduling_gates import SchedulingGates
 from scheduler_svc.core.plugins.taint_toleration import TaintToleration
 from scheduler_svc.core.queue import Place
-from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.core.scheduler import Scheduler, Timing
 from scheduler_svc.core.status import Code, Status
 from tests.builders import SCHEDULER, at, make_node_info, make_pod_info
 from tests.scripted_plugins import Filtering, Permitting, PreBinding, named
@@ -169,7 +169,7 @@ def test_backoff_doubles_and_ends_by_itself() -> None:
 
 
 def test_backoff_may_be_configured() -> None:
-    scheduler = stage(nodes=(), initial_backoff_seconds=3, max_backoff_seconds=4)
+    scheduler = stage(nodes=(), timing=Timing(3, 4))
     decide(scheduler, make_pod_info())
     assert scheduler.next_deadline() == 4
     step(scheduler, 4)

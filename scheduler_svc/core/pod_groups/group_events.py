@@ -1,0 +1,82 @@
+"""What happens to groups and their members, and whom it calls.
+
+A member that comes may complete its group, a group that comes or changes may ask for fewer: then
+those that were kept out of the queue are let in. A member that is being deleted leaves a place.
+"""
+
+from typing import Any
+
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
+from scheduler_svc.core.group_members import GroupMembers, group_name, is_candidate
+from scheduler_svc.core.group_objects import GroupName
+from scheduler_svc.core.pod_groups.holds import Holds
+from scheduler_svc.core.pod_groups.returns import PLUGIN
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue import SchedulingQueue
+
+_MEMBER_ADD = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD)
+
+
+class GroupEvents:
+    """Keeps the members up to date, and calls groups."""
+
+    def __init__(self, cache: Cache, queue: SchedulingQueue, holds: Holds) -> None:
+        self._cache = cache
+        self._groups: GroupMembers = cache.cluster.groups
+        self._queue = queue
+        self._holds = holds
+
+    def note(self, pod: PodInfo, now: Now) -> GroupName | None:
+        """Take in a Pod before anyone else does; gives its group if that is to be called after."""
+        old, name = self._groups.note(pod), pod.group
+        if name is None:
+            return None
+        if pod.is_finished:
+            self.drop(pod.uid, now)
+            return None
+        if old is None:
+            return name
+        if pod.is_terminating and not old.is_terminating:
+            self._lose(pod, name, now)
+        return name if is_candidate(pod) and not is_candidate(old) else None
+
+    def _lose(self, pod: PodInfo, name: GroupName, now: Now) -> None:
+        """Keep the place of a member that goes, if the group runs and too few are left."""
+        group = self._groups.group(name)
+        left = [m for m in self._groups.of(name).values() if not m.is_terminating]
+        placed_count = sum(member.uid in self._cache for member in left)
+        if group is None or not placed_count:
+            self._holds.leave(name, now)
+        elif pod.node_name and placed_count < group.min_count:
+            self._holds.keep_place(pod, name, now)
+
+    def drop(self, uid: str, now: Now) -> None:
+        """Take in that a Pod is gone."""
+        pod = self._groups.drop(uid)
+        if pod is None or pod.group is None:
+            return
+        left = self._groups.of(pod.group)
+        if not left:
+            self._holds.leave(pod.group, now)
+        elif all(member.node_name for member in left.values()):
+            self._holds.stop_waiting(pod.group, now)
+
+    def call(self, name: GroupName, now: Now, event: ClusterEvent = _MEMBER_ADD) -> None:
+        """Let the members in that were kept out, if enough are there. O(members)."""
+        if not self._groups.obstacle(name):
+            self._queue.recheck(self._groups.of(name), PLUGIN, event.label, now)
+
+    def change_group(self, kind: ObjectKind, old: Any, new: Any, now: Now) -> None:
+        """Take in that an object, which may be a group, came, changed or went."""
+        metadata = (new or old).metadata
+        name = group_name(kind, metadata.namespace, metadata.name)
+        if name is None:
+            return
+        if new is None:
+            self._holds.leave(name, now)
+            return
+        action = ActionType.ADD if old is None else ActionType.UPDATE
+        self.call(name, now, ClusterEvent(EventResource.POD_GROUP, action))

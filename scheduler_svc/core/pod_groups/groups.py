@@ -1,0 +1,99 @@
+"""All that the scheduler does about groups, connected."""
+
+from collections.abc import Mapping
+
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.effects import Effect
+from scheduler_svc.core.evictions import Evictions
+from scheduler_svc.core.extenders import Extenders
+from scheduler_svc.core.failure import FailureHandler
+from scheduler_svc.core.framework.stopwatch import Stopwatch
+from scheduler_svc.core.group_objects import GroupName
+from scheduler_svc.core.pod_groups.group_cycle import GroupCycle
+from scheduler_svc.core.pod_groups.group_events import GroupEvents
+from scheduler_svc.core.pod_groups.group_evictions import GroupEvictions
+from scheduler_svc.core.pod_groups.holds import GroupTiming, Holds
+from scheduler_svc.core.pod_groups.packing import terms_of_trials
+from scheduler_svc.core.pod_groups.plan import plan
+from scheduler_svc.core.pod_groups.returns import PLUGIN, GroupReturns
+from scheduler_svc.core.pod_groups.tried_group import gather
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
+from scheduler_svc.core.scheduling_cycle import SchedulingCycle
+
+
+class PodGroups:
+    """Groups of all profiles that have the plugin GangScheduling; `cycles` by scheduler name.
+
+    `events` keeps members and holds up to date.
+    """
+
+    def __init__(
+        self,
+        cycles: Mapping[str, SchedulingCycle],
+        *,
+        cache: Cache,
+        queue: SchedulingQueue,
+        failures: FailureHandler,
+        evictions: Evictions,
+        extenders: Extenders,
+        timing: GroupTiming,
+    ) -> None:
+        self._cycles = cycles
+        self._cache = cache
+        self._queue = queue
+        self._holds = Holds(evictions.nominations, timing)
+        returns = GroupReturns(failures, self._holds)
+        self.events = GroupEvents(cache, queue, self._holds)
+        self._cycle = GroupCycle(
+            cycles,
+            cache=cache,
+            queue=queue,
+            returns=returns,
+            evictions=GroupEvictions(cache, failures, evictions, returns),
+            extenders=extenders,
+            holds=self._holds,
+        )
+
+    def group_to_try(self, pod: PodInfo) -> GroupName | None:
+        """Give the group that a popped Pod is to be tried with; None for one on its own."""
+        if pod.group is None:
+            return None
+        cycle = self._cycles[pod.scheduler_name]
+        return pod.group if PLUGIN in cycle.profile.plugin_names else None
+
+    def run(
+        self, queued: QueuedPodInfo, name: GroupName, now: Now, stopwatch: Stopwatch | None
+    ) -> list[Effect]:
+        """Try a popped member and the others of its group. O(members) attempts."""
+        return self._cycle.run(queued, name, now, stopwatch)
+
+    def expire(self, now: Now) -> None:
+        """Give up room kept for long enough, and keep some for a group that waited too long."""
+        self._holds.expire(now)
+        name = self._holds.due_group(now)
+        if name is None:
+            return
+        groups = self._cache.cluster.groups
+        known = groups.of(name)
+        members = [queued for uid in known if (queued := self._queue.get(uid)) is not None]
+        members = [queued for queued in members if queued.pod.scheduler_name in self._cycles]
+        group = groups.group(name)
+        if group is None or not members:
+            self._holds.stop_waiting(name, now)
+            return
+        tried = gather(name, group, known, members, self._cache)
+        cycle = self._cycles[members[0].pod.scheduler_name]
+        kept = self._holds.withdraw((pod.uid for pod in tried.pods), name)
+        places: list[tuple[PodInfo, str]] = []
+        for terms in terms_of_trials(tried, self._cache.columns, is_empty=True):
+            places = plan(cycle, self._cache, tried.members, tried.needed_count, terms, now)
+            if places:
+                break
+        self._holds.restore(kept)
+        self._holds.hold(name, places, group.hold_seconds, now)
+
+    def next_deadline(self) -> float | None:
+        """Give the monotonic second at which `expire` has something to do."""
+        return self._holds.next_deadline()

@@ -1,0 +1,208 @@
+"""Room that is kept for groups: for one that has waited too long, and for members that were lost.
+
+Room is kept by nominating Pods: those of lower and of equal priority leave it free, those of higher
+priority do not. There are two reasons, both for a limited time:
+
+* The group at the head of those that do not fit (highest priority, then longest) has been there
+  for `head_seconds`. Small Pods would take what comes free before there is enough of it, for
+  ever. One group at a time; after `hold_seconds`, or its own scheduleTimeoutSeconds, it goes
+  to the end.
+* A member of a group that runs is being deleted, and too few are left. Its place is kept for
+  `hold_seconds`, so that who replaces it comes before others of the same priority that wait.
+
+See k/k and volcano#5805 in `docs/pod-groups.md`. Times are monotonic seconds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from scheduler_svc.core.clock import Now
+from scheduler_svc.core.group_objects import GroupName
+from scheduler_svc.core.nominations import Nominations
+from scheduler_svc.core.pods import PodInfo
+
+_PLACE: Final = "place of "
+
+
+class GroupTiming(msgspec.Struct, frozen=True):
+    """How long a group waits at the head before room is kept for it, and how long that is kept."""
+
+    head_seconds: float = 60.0
+    hold_seconds: float = 60.0
+
+
+class _Waiting(msgspec.Struct):
+    """A group that does not fit: its priority, and since when it waits at its present place."""
+
+    priority: int
+    since_seconds: float
+    order: int
+
+
+class _Hold(msgspec.Struct):
+    """Whose room is kept, by uid, and until when."""
+
+    pods: dict[str, PodInfo]
+    until_seconds: float
+
+
+class Holds:
+    """All room that is kept for groups.
+
+    `head` is the group that is next, since `head_since_seconds`; `nominations` are those of all
+    Pods.
+    """
+
+    def __init__(self, nominations: Nominations, timing: GroupTiming) -> None:
+        self.nominations = nominations
+        self._nominator = nominations.nominator
+        self._timing = timing
+        self._waiting: dict[GroupName, _Waiting] = {}
+        self._order = 0
+        self._held: tuple[GroupName, _Hold] | None = None
+        self._places: dict[GroupName, _Hold] = {}
+        self.head: GroupName | None = None
+        self.head_since_seconds = 0.0
+
+    @property
+    def held_group(self) -> GroupName | None:
+        """The group that room is kept for since it waits; None if there is none."""
+        return None if self._held is None else self._held[0]
+
+    def keeps_room_for(self, name: GroupName) -> bool:
+        """Whether any room is kept for the group."""
+        return name in self._places or self.held_group == name
+
+    def kept_rows(self, name: GroupName, rows: Mapping[str, int]) -> list[int]:
+        """Give the rows of the places that lost members had; `rows` is by Node."""
+        hold = self._places.get(name)
+        if hold is None:
+            return []
+        return [rows[pod.node_name] for pod in hold.pods.values() if pod.node_name in rows]
+
+    def wait(self, name: GroupName, priority: int, now: Now) -> None:
+        """Take in that a group does not fit."""
+        waiting = self._waiting.get(name)
+        if waiting is None:
+            self._order += 1
+            waiting = _Waiting(priority, now.monotonic_seconds, self._order)
+            self._waiting[name] = waiting
+        waiting.priority = priority
+        self._choose_head(now)
+
+    def leave(self, name: GroupName, now: Now) -> None:
+        """Take in that a group needs no room kept: it has been placed, or is gone."""
+        self.stop_waiting(name, now)
+        places = self._places.pop(name, None)
+        if places is not None:
+            self._release(places, now)
+
+    def stop_waiting(self, name: GroupName, now: Now) -> None:
+        """Take in that nobody of a group waits any more; the places of lost members are kept."""
+        self._waiting.pop(name, None)
+        if self._held is not None and self._held[0] == name:
+            self._release(self._held[1], now)
+            self._held = None
+        self._choose_head(now)
+
+    def _choose_head(self, now: Now) -> None:
+        waiting = self._waiting
+        candidates = [name for name in waiting if name != self.held_group]
+        head = min(candidates, key=lambda n: (-waiting[n].priority, waiting[n].order), default=None)
+        if head != self.head:
+            self.head, self.head_since_seconds = head, now.monotonic_seconds
+
+    def due_group(self, now: Now) -> GroupName | None:
+        """Give the group that is to have room kept now; None if none is."""
+        due_seconds = self._head_deadline()
+        if due_seconds is None or now.monotonic_seconds < due_seconds:
+            return None
+        return self.head
+
+    def _head_deadline(self) -> float | None:
+        if self.head is None or self._held is not None:
+            return None
+        return self.head_since_seconds + self._timing.head_seconds
+
+    def hold(
+        self,
+        name: GroupName,
+        places: Sequence[tuple[PodInfo, str]],
+        limit_seconds: int | None,
+        now: Now,
+    ) -> None:
+        """Keep room for a group that is due: for each of the Pods on the Node named with it.
+
+        Without any, since no Nodes would do, the group only goes to the end.
+        """
+        if places:
+            seconds = limit_seconds or self._timing.hold_seconds
+            kept = {pod.uid: pod for pod, _ in places}
+            self._held = (name, _Hold(kept, now.monotonic_seconds + seconds))
+            for pod, node_name in places:
+                self.nominations.set(pod, node_name, now)
+        else:
+            self._go_last(name)
+        self._choose_head(now)
+
+    def _go_last(self, name: GroupName) -> None:
+        self._order += 1
+        self._waiting[name].order = self._order
+        if self.head == name:
+            self.head = None
+
+    def keep_place(self, pod: PodInfo, name: GroupName, now: Now) -> None:
+        """Keep the place of a member that is being deleted, on its Node, for who replaces it."""
+        place = msgspec.structs.replace(pod, uid=f"{_PLACE}{pod.uid}", is_terminating=False)
+        hold = self._places.setdefault(name, _Hold({}, 0.0))
+        hold.until_seconds = now.monotonic_seconds + self._timing.hold_seconds
+        hold.pods[place.uid] = place
+        self.nominations.set(place, pod.node_name, now)
+
+    def withdraw(self, uids: Iterable[str], name: GroupName) -> dict[str, tuple[PodInfo, str]]:
+        """Drop what is kept for a group for a moment, so that it is not in its own way.
+
+        `uids` are those of members. Gives what `restore` needs: by uid, Pod and Node.
+        """
+        places = self._places.get(name)
+        nominator = self._nominator
+        every = [*uids, *(places.pods if places is not None else ())]
+        dropped: dict[str, tuple[PodInfo, str]] = {}
+        for uid in every:
+            pod = nominator.nominated(uid)
+            if pod is not None:
+                dropped[uid] = (pod, nominator.forget(uid))
+        return dropped
+
+    def restore(self, dropped: Mapping[str, tuple[PodInfo, str]]) -> None:
+        """Keep again what was withdrawn."""
+        for pod, node_name in dropped.values():
+            self._nominator.nominate(pod, node_name)
+
+    def expire(self, now: Now) -> None:
+        """Give up room that has been kept for long enough."""
+        seconds = now.monotonic_seconds
+        if self._held is not None and self._held[1].until_seconds <= seconds:
+            name, hold = self._held
+            self._held = None
+            self._release(hold, now)
+            self._go_last(name)
+            self._choose_head(now)
+        for name in [n for n, hold in self._places.items() if hold.until_seconds <= seconds]:
+            self._release(self._places.pop(name), now)
+
+    def next_deadline(self) -> float | None:
+        """Give the second at which a group is due, or room has been kept for long enough."""
+        deadlines = [hold.until_seconds for hold in self._places.values()]
+        if self._held is not None:
+            deadlines.append(self._held[1].until_seconds)
+        head = self._head_deadline()
+        if head is not None:
+            deadlines.append(head)
+        return min(deadlines, default=None)
+
+    def _release(self, hold: _Hold, now: Now) -> None:
+        for pod in hold.pods.values():
+            self.nominations.end(pod, now)

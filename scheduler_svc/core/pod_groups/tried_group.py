@@ -1,0 +1,74 @@
+"""A group when its turn comes: who is tried, who is placed already, how many are needed."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from scheduler_svc.core.cache import Cache
+from scheduler_svc.core.columns import PODS_ROW, NodeColumns
+from scheduler_svc.core.group_objects import Group, GroupName
+from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.quantity import milli_value, parse_quantity, unit_value
+from scheduler_svc.core.queue import QueuedPodInfo
+from scheduler_svc.core.resources import CPU
+
+
+class TriedGroup(msgspec.Struct):
+    """`members` are tried, in that order; `placed_rows` are those of members that have a Node."""
+
+    name: GroupName
+    group: Group
+    members: list[QueuedPodInfo]
+    placed_rows: list[int]
+
+    @property
+    def needed_count(self) -> int:
+        """How many of the members have to fit at the same time; any that do if enough run."""
+        return max(self.group.min_count - len(self.placed_rows), 1)
+
+    @property
+    def pods(self) -> list[PodInfo]:
+        """The Pods of the members."""
+        return [queued.pod for queued in self.members]
+
+    @property
+    def priority(self) -> int:
+        """The highest of the members'."""
+        return max(queued.pod.priority for queued in self.members)
+
+
+def gather(
+    name: GroupName,
+    group: Group,
+    known: Mapping[str, PodInfo],
+    members: Sequence[QueuedPodInfo],
+    cache: Cache,
+) -> TriedGroup:
+    """Sort the Pods of a group out: `known` are all of them, `members` those to be tried.
+
+    The most important come first, among them those that request most, then the oldest: small
+    ones find room beside large ones, not the other way round.
+    """
+    shares = {queued.pod.requests: 0.0 for queued in members}
+    for requests in shares:
+        vector = cache.columns.vector(requests)[PODS_ROW:]
+        largest = cache.columns.allocatable.max(axis=1)[PODS_ROW : PODS_ROW + len(vector)]
+        shares[requests] = float((vector / np.maximum(largest, 1)).max())
+    ordered = sorted(members, key=lambda q: (-q.pod.priority, -shares[q.pod.requests], q.sequence))
+    tried = {queued.pod.uid for queued in members}
+    others = [uid for uid, pod in known.items() if uid not in tried and not pod.is_terminating]
+    rows = map(cache.row_of, others)
+    return TriedGroup(name, group, ordered, [row for row in rows if row is not None])
+
+
+def missing_resources(group: Group, columns: NodeColumns) -> str:
+    """Say which of the group's minResources all Nodes together have not free; "" if none is."""
+    lacking = []
+    for name, text in sorted((group.min_resources or {}).items()):
+        quantity = parse_quantity(text)
+        wanted = milli_value(quantity) if name == CPU else unit_value(quantity)
+        free = int(np.maximum(columns.free[columns.resource_row(name)][columns.live], 0).sum())
+        if free < wanted:
+            lacking.append(name)
+    return ", ".join(lacking)

@@ -1,0 +1,162 @@
+"""What happens to groups and their members, and whom it calls."""
+
+import msgspec
+
+from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.events import (
+    NodeUpserted,
+    ObjectDeleted,
+    ObjectUpserted,
+)
+from scheduler_svc.core.objects import Namespace, ObjectMeta
+from scheduler_svc.core.queue import Place
+from tests.builders import make_node_info, make_pod_info
+from tests.gangs import make_group, make_member, make_members
+from tests.unit.scheduler_svc.core.pod_groups.stages import (
+    FOUR_CPUS,
+    TWO_CPUS,
+    Stage,
+    confirm_all,
+    messages,
+)
+
+
+def test_the_minimum_goes_up_and_down() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=4)])
+    stage.add(*make_members(4, requests=TWO_CPUS))
+    stage.run()
+    assert stage.bound == {}
+    stage.tell_group(make_group(min_count=2))
+    stage.wait(2)
+    stage.run()
+    assert len(stage.bound) == 2
+    stage.tell_group(make_group(min_count=5))
+    stage.tell(NodeUpserted(make_node_info("n2")))
+    stage.wait(20)
+    stage.run()
+    assert len(stage.bound) == 2
+    stage.tell_group(make_group(min_count=4))
+    stage.wait(20)
+    stage.run()
+    assert len(stage.bound) == 4
+
+
+def test_a_group_deleted_half_way_leaves_its_pods_waiting() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=2)])
+    stage.add(*make_members(2))
+    stage.tell(ObjectDeleted(ObjectKind.POD_GROUP, "default/gang"))
+    texts = messages(stage.run())
+    assert set(texts.values()) == {"pod group gang: PodGroup default/gang does not exist"}
+    assert stage.bound == {}
+    stage.tell_group(make_group(min_count=2))
+    stage.run()
+    assert len(stage.bound) == 2
+
+
+def test_a_group_created_after_its_pods() -> None:
+    stage = Stage(nodes=["n1"])
+    members = make_members(2)
+    stage.add(*members)
+    assert stage.run() == []
+    assert stage.scheduler.queue.place_of(members[0].uid) is Place.GATED
+    stage.tell_group(make_group(min_count=2))
+    stage.run()
+    assert len(stage.bound) == 2
+
+
+def test_members_that_a_quota_refuses_are_waited_for() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=4)])
+    members = list(make_members(3))
+    stage.add(*members)
+    assert stage.run() == []
+    assert {stage.scheduler.queue.place_of(pod.uid) for pod in members} == {Place.GATED}
+
+
+def test_the_place_of_a_lost_member_is_kept_for_a_while_only() -> None:
+    stage = Stage(nodes=["n1", "n2"], groups=[make_group(min_count=2)])
+    members = list(make_members(2, requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    [first, _] = confirm_all(stage, members)
+    stage.add(make_pod_info("filler", requests=FOUR_CPUS))
+    leaving = msgspec.structs.replace(first, is_terminating=True, resource_version="10")
+    stage.add(leaving)
+    stage.delete(leaving)
+    stage.wait(29)
+    stage.run()
+    assert "filler" not in stage.bound
+    stage.wait(12)
+    stage.run()
+    assert stage.bound["filler"] == first.node_name
+
+
+def test_a_group_that_is_deleted_leaves_no_places() -> None:
+    stage = Stage(nodes=["n1", "n2"], groups=[make_group(min_count=2)])
+    members = list(make_members(2, requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    confirmed = confirm_all(stage, members)
+    leaving = [msgspec.structs.replace(pod, is_terminating=True) for pod in confirmed]
+    stage.add(*leaving)
+    stage.delete(*leaving)
+    stage.add(make_pod_info("other", requests=FOUR_CPUS))
+    stage.run()
+    assert "other" in stage.bound
+    assert len(stage.scheduler.nominator) == 0
+
+
+def test_a_group_that_finishes_leaves_no_places() -> None:
+    stage = Stage(nodes=["n1", "n2"], groups=[make_group(min_count=2)])
+    members = list(make_members(2, requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    confirmed = confirm_all(stage, members)
+    stage.add(msgspec.structs.replace(confirmed[0], is_finished=True))
+    assert len(stage.scheduler.nominator) == 0
+    stage.delete(confirmed[1])
+    assert len(stage.scheduler.nominator) == 0
+
+
+def test_whoever_ends_in_another_way_than_by_deletion_leaves_no_place() -> None:
+    stage = Stage(nodes=["n1", "n2"], groups=[make_group(min_count=2)])
+    members = list(make_members(2, requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    stage.delete(*confirm_all(stage, members))
+    assert len(stage.scheduler.nominator) == 0
+
+
+def test_a_pending_member_that_goes_has_no_place_to_keep() -> None:
+    stage = Stage(groups=[make_group(min_count=1)])
+    members = list(make_members(2, requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    confirm_all(stage, members)
+    stage.tell_group(make_group(min_count=2))
+    stage.add(msgspec.structs.replace(members[1], is_terminating=True, resource_version="2"))
+    assert len(stage.scheduler.nominator) == 0
+
+
+def test_other_objects_are_no_groups() -> None:
+    stage = Stage(groups=[make_group(min_count=1)])
+    stage.tell(ObjectUpserted(ObjectKind.NAMESPACE, Namespace(ObjectMeta(name="default"))))
+    stage.add(*make_members(1))
+    stage.run()
+    assert len(stage.bound) == 1
+
+
+def test_gates_that_go_complete_a_group() -> None:
+    stage = Stage(groups=[make_group(min_count=2)])
+    stage.add(make_member("a"), make_member("b", gates=["wait"]))
+    assert stage.run() == []
+    stage.add(make_member("b", version="2"))
+    stage.run()
+    assert sorted(stage.bound) == ["a", "b"]
+
+
+def test_a_label_that_goes_takes_the_pod_out_of_its_group() -> None:
+    stage = Stage(groups=[make_group(min_count=2)])
+    stage.add(make_member("a"), make_member("b", gates=["wait"]))
+    stage.add(make_pod_info("a", version="2"))
+    stage.run()
+    assert sorted(stage.bound) == ["a"]

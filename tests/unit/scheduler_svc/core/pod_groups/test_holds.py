@@ -1,0 +1,137 @@
+"""A group that has been at the head for long gets its turn against a stream of small Pods."""
+
+from scheduler_svc.core.effects import EvictPods, PatchNomination
+from scheduler_svc.core.objects import OwnerReference
+from tests.builders import make_pod_info
+from tests.gangs import make_group, make_member
+from tests.unit.scheduler_svc.core.pod_groups.stages import (
+    FOUR_CPUS,
+    Stage,
+)
+
+
+def stream(stage: Stage, seconds: int, *, lifetime: int = 4) -> None:
+    """Let small Pods come, one a second, and go after their lifetime."""
+    for _ in range(seconds):
+        number = int(stage.seconds)
+        stage.add(make_pod_info(f"small{number}", requests={"cpu": "1"}))
+        stage.run()
+        old = f"small{number - lifetime}"
+        if old in stage.bound:
+            stage.delete(make_pod_info(old))
+        stage.wait(1)
+
+
+def test_small_pods_do_not_starve_it() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)])
+    stream(stage, 10)
+    stage.add(make_member("large", requests=FOUR_CPUS))
+    stream(stage, 50)
+    assert "large" not in stage.bound
+    stream(stage, 20)
+    assert stage.bound["large"] == "n1"
+
+
+def test_room_is_kept_for_a_stated_time_at_most() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)])
+    stage.add(make_pod_info("lasting", requests={"cpu": "1"}))
+    stage.run()
+    stage.add(make_member("large", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(61)
+    stage.add(make_pod_info("small", requests={"cpu": "1"}))
+    stage.run()
+    assert "small" not in stage.bound
+    stage.wait(31)
+    stage.run()
+    assert stage.bound["small"] == "n1"
+
+
+def test_its_own_timeout_limits_the_time() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1, timeout_seconds=5)])
+    stage.add(make_pod_info("lasting", requests={"cpu": "1"}))
+    stage.run()
+    stage.add(make_member("large", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(61)
+    stage.add(make_pod_info("small", requests={"cpu": "1"}))
+    stage.run()
+    stage.wait(7)
+    stage.run()
+    assert stage.bound["small"] == "n1"
+
+
+def test_more_important_pods_take_it() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)])
+    stage.add(make_pod_info("lasting", requests={"cpu": "1"}))
+    stage.run()
+    stage.add(make_member("large", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(61)
+    stage.add(make_pod_info("urgent", requests={"cpu": "1"}, priority=5))
+    stage.run()
+    assert stage.bound["urgent"] == "n1"
+
+
+def test_no_room_is_kept_where_it_would_never_be_enough() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)])
+    stage.add(make_member("huge", requests={"cpu": "5"}))
+    stage.run()
+    stage.wait(61)
+    stage.add(make_pod_info("small", requests={"cpu": "1"}))
+    stage.run()
+    assert stage.bound == {"small": "n1"}
+
+
+def test_groups_take_turns() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group("a", 1), make_group("b", 1)])
+    stage.add(make_pod_info("lasting", requests={"cpu": "1"}))
+    stage.run()
+    stage.add(make_member("a-0", "a", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(1)
+    stage.add(make_member("b-0", "b", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(60)
+    assert set(stage.scheduler.nominator.node_names) == {"uid-a-0"}
+    stage.wait(70)
+    assert set(stage.scheduler.nominator.node_names) == {"uid-b-0"}
+
+
+def test_a_group_that_leaves_gives_its_room_up() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)])
+    stage.add(make_pod_info("lasting", requests={"cpu": "1"}))
+    stage.run()
+    large = make_member("large", requests=FOUR_CPUS)
+    stage.add(large)
+    stage.run()
+    stage.wait(61)
+    assert len(stage.scheduler.nominator) == 1
+    stage.delete(large)
+    assert len(stage.scheduler.nominator) == 0
+    stage.wait(200)
+    assert stage.scheduler.next_deadline() is None
+
+
+def test_pods_of_daemon_sets_are_not_waited_for() -> None:
+    owner = OwnerReference("apps/v1", "DaemonSet", "d", "u", controller=True)
+    daemon = make_pod_info("daemon", node="n1", requests={"cpu": "1"}, owner=owner)
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)], placed=[daemon])
+    stage.add(make_member("large", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(61)
+    assert len(stage.scheduler.nominator) == 0
+
+
+def test_more_important_pods_that_evict_take_it_and_no_status_is_written_for_that() -> None:
+    """Nobody but the memory knows that room is kept."""
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)])
+    stage.add(make_pod_info("lasting", node="n1", requests={"cpu": "1"}))
+    stage.add(make_member("large", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(61)
+    assert set(stage.scheduler.nominator.node_names) == {"uid-large"}
+    stage.add(make_pod_info("urgent", requests=FOUR_CPUS, priority=5))
+    effects = stage.run()
+    assert [type(e) for e in effects if isinstance(e, EvictPods | PatchNomination)] == [EvictPods]
+    assert set(stage.scheduler.nominator.node_names) == {"uid-urgent"}
