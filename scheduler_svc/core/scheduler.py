@@ -76,6 +76,7 @@ class SchedulerStatistics(msgspec.Struct, frozen=True):
 
     `binding_count` Pods are between their decision and being bound; `parked_count` Pods wait
     for extenders; of `withheld_node_count` Nodes some room is withheld.
+    `waiting_group_count` groups do not fit, room is kept for `held_group_count`.
     """
 
     node_count: int
@@ -84,6 +85,8 @@ class SchedulerStatistics(msgspec.Struct, frozen=True):
     binding_count: int
     parked_count: int
     withheld_node_count: int
+    waiting_group_count: int
+    held_group_count: int
     class_count: int
     class_size_bytes: int
     queue: QueueStatistics
@@ -391,6 +394,8 @@ class Scheduler:
             binding_count=len(self._bindings),
             parked_count=len(self._parked),
             withheld_node_count=len(self._node_events.withheld),
+            waiting_group_count=self._groups.waiting_count,
+            held_group_count=self._groups.held_count,
             class_count=sum(c.class_count for c in classes),
             class_size_bytes=sum(c.size_bytes for c in classes),
             queue=self.queue.statistics(),

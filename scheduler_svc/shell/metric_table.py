@@ -202,6 +202,16 @@ WITHHELD_NODES: Final = Definition(
     help="Nodes that count as having less room than is known of, since their kubelet has refused "
     "Pods for lack of it.",
 )
+WAITING_GROUPS: Final = Definition(
+    name="berthmaster_waiting_pod_groups",
+    kind=Kind.GAUGE,
+    help="Groups of Pods that do not fit.",
+)
+HELD_GROUPS: Final = Definition(
+    name="berthmaster_held_pod_groups",
+    kind=Kind.GAUGE,
+    help="Groups that room is kept for, since they have waited for long or have lost Pods.",
+)
 BINDINGS: Final = Definition(
     name="berthmaster_bindings",
     kind=Kind.GAUGE,

@@ -69,6 +69,8 @@ class CoreMetrics:
             gauge(table.CACHE_SIZE, _labelled(sizes.items())),
             gauge(table.PARKED_PODS, [(_NO_LABELS, statistics.parked_count)]),
             gauge(table.WITHHELD_NODES, [(_NO_LABELS, statistics.withheld_node_count)]),
+            gauge(table.WAITING_GROUPS, [(_NO_LABELS, statistics.waiting_group_count)]),
+            gauge(table.HELD_GROUPS, [(_NO_LABELS, statistics.held_group_count)]),
             gauge(table.CLASSES, [(_NO_LABELS, statistics.class_count)]),
             gauge(table.CLASS_BYTES, [(_NO_LABELS, statistics.class_size_bytes)]),
         ]

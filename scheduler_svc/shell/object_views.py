@@ -10,6 +10,7 @@ from scheduler_svc.core.cluster_objects import ObjectKind, object_key
 from scheduler_svc.core.device_objects import DeviceClass, ResourceClaim, ResourceSlice
 from scheduler_svc.core.disruption_objects import PodDisruptionBudget
 from scheduler_svc.core.events import Event, ObjectDeleted, ObjectUpserted
+from scheduler_svc.core.group_objects import BuiltInPodGroup, GroupApi, PodGroup
 from scheduler_svc.core.objects import Namespace
 from scheduler_svc.core.storage_objects import (
     CSIDriver,
@@ -40,6 +41,17 @@ class WatchedKind(NamedTuple):
     object_type: type[Any]
     plugins: frozenset[str] | None = None
 
+    @property
+    def api_kind(self) -> str:
+        """The kind as the API names it; of two APIs with kinds of one name it is the same."""
+        return self.kind.value.rpartition("/")[2]
+
+    @property
+    def view_name(self) -> str:
+        """The resource's plural name; with its group where that alone would be another's."""
+        built_in = self.kind is ObjectKind.BUILT_IN_POD_GROUP
+        return str(self.resource) if built_in else self.resource.plural
+
 
 _SPREADING: Final = frozenset({"PodTopologySpread"})
 _VOLUMES: Final = frozenset(
@@ -48,6 +60,7 @@ _VOLUMES: Final = frozenset(
 _STORAGE: Final = "storage.k8s.io"
 _DEVICES: Final = frozenset({"DynamicResources"})
 _DEVICE_GROUP: Final = "resource.k8s.io"
+_GANGS: Final = frozenset({"GangScheduling"})
 
 WATCHED_KINDS: Final = (
     WatchedKind(
@@ -145,14 +158,26 @@ WATCHED_KINDS: Final = (
         ResourceClaim,
         _DEVICES,
     ),
+    WatchedKind(
+        ObjectKind.POD_GROUP,
+        ResourcePath(GroupApi.SCHEDULER_PLUGINS, "v1alpha1", "podgroups"),
+        PodGroup,
+        _GANGS,
+    ),
+    WatchedKind(
+        ObjectKind.BUILT_IN_POD_GROUP,
+        ResourcePath(GroupApi.BUILT_IN, "v1alpha2", "podgroups"),
+        BuiltInPodGroup,
+        _GANGS,
+    ),
 )
 """In the order in which they are listed; kinds that no enabled plugin reads are left out."""
 
 
 def object_views(plugins: Collection[str]) -> Mapping[str, View[Any]]:
-    """Give the views that the enabled plugins need, by the resource's plural name."""
+    """Give the views that the enabled plugins need, by `WatchedKind.view_name`."""
     return {
-        watched.resource.plural: _view(watched)
+        watched.view_name: _view(watched)
         for watched in WATCHED_KINDS
         if watched.plugins is None or not watched.plugins.isdisjoint(plugins)
     }

@@ -8,7 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from scheduler_svc.core.affinity_objects import TopologySpreadConstraint
-from scheduler_svc.core.framework.interface import Plugin, PreFilterPlugin, PreScorePlugin
+from scheduler_svc.core.framework.interface import (
+    PermitPlugin,
+    Plugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+)
 from scheduler_svc.core.framework.profile import Profile as CoreProfile
 from scheduler_svc.core.framework.resource_scoring import (
     LeastAllocated,
@@ -122,6 +127,10 @@ def _place(profile: Profile, plugins: Mapping[str, Plugin]) -> dict[str, Sequenc
         return [plugins[plugin.name] for plugin in enabled if plugin.name in plugins]
 
     points = {point: at(enabled) for point, enabled in profile.points.items()}
+    # GangScheduling waits there upstream; ours has a group decided before any Pod gets there.
+    points[ExtensionPoint.PERMIT] = [
+        plugin for plugin in points[ExtensionPoint.PERMIT] if isinstance(plugin, PermitPlugin)
+    ]
     for preparing, judging, contract in _PREPARING:
         points[preparing] += [
             plugin

@@ -56,6 +56,16 @@ class PodGroups:
             holds=self._holds,
         )
 
+    @property
+    def waiting_count(self) -> int:
+        """How many groups do not fit."""
+        return self._holds.waiting_count
+
+    @property
+    def held_count(self) -> int:
+        """For how many groups room is kept, since they wait or have lost members."""
+        return self._holds.held_count
+
     def group_to_try(self, pod: PodInfo) -> GroupName | None:
         """Give the group that a popped Pod is to be tried with; None for one on its own."""
         if pod.group is None:

@@ -71,6 +71,16 @@ class Holds:
         """The group that room is kept for since it waits; None if there is none."""
         return None if self._held is None else self._held[0]
 
+    @property
+    def waiting_count(self) -> int:
+        """How many groups do not fit."""
+        return len(self._waiting)
+
+    @property
+    def held_count(self) -> int:
+        """For how many groups room is kept."""
+        return len(self._places) + (self._held is not None)
+
     def keeps_room_for(self, name: GroupName) -> bool:
         """Whether any room is kept for the group."""
         return name in self._places or self.held_group == name

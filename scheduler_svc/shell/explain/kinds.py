@@ -15,6 +15,7 @@ from scheduler_svc.shell.object_views import WATCHED_KINDS
 NODE: Final = "Node"
 POD: Final = "Pod"
 PRIORITY_CLASS: Final = "PriorityClass"
+POD_GROUP: Final = "PodGroup"
 DEFAULT_NAMESPACE: Final = "default"
 
 _CLUSTER_SCOPED: Final = frozenset(
@@ -53,22 +54,22 @@ class KubernetesObject(msgspec.Struct, frozen=True):
     content: Any
 
 
-def object_types() -> Mapping[tuple[str, str], type[Any]]:
-    """Give the struct of each apiVersion and kind that decisions depend on."""
-    types: dict[tuple[str, str], type[Any]] = {
-        ("v1", NODE): Node,
+def _object_types() -> Mapping[tuple[str, str], tuple[str, type[Any]]]:
+    """Give, by apiVersion and kind, what decisions depend on: our name of the kind, the struct."""
+    types: dict[tuple[str, str], tuple[str, type[Any]]] = {
+        ("v1", NODE): (NODE, Node),
         # Users' plugins may read annotations.
-        ("v1", POD): AnnotatedPod,
-        ("scheduling.k8s.io/v1", PRIORITY_CLASS): PriorityClass,
+        ("v1", POD): (POD, AnnotatedPod),
+        ("scheduling.k8s.io/v1", PRIORITY_CLASS): (PRIORITY_CLASS, PriorityClass),
     }
     for watched in WATCHED_KINDS:
         resource = watched.resource
         version = f"{resource.group}/{resource.version}" if resource.group else resource.version
-        types[version, watched.kind.value] = watched.object_type
+        types[version, watched.api_kind] = watched.kind.value, watched.object_type
     return types
 
 
-_TYPES: Final = object_types()
+_TYPES: Final = _object_types()
 
 
 def decode_manifest(manifest: Manifest) -> KubernetesObject | None:
@@ -83,16 +84,17 @@ def decode_manifest(manifest: Manifest) -> KubernetesObject | None:
         Where the object is not what its kind says; names the object and the field.
     """
     kind = manifest["kind"]
-    type_ = _TYPES.get((manifest["apiVersion"], kind))
-    if type_ is None:
+    known = _TYPES.get((manifest["apiVersion"], kind))
+    if known is None:
         return None
+    our_kind, type_ = known
     metadata = _metadata(manifest)
     manifest = {**manifest, "metadata": metadata}
     try:
         content = _convert(manifest, type_)
     except msgspec.ValidationError as error:
         raise InputError(f"{kind} {_label(metadata)}: {error}") from error
-    return KubernetesObject(kind, metadata["namespace"], metadata["name"], content)
+    return KubernetesObject(our_kind, metadata["namespace"], metadata["name"], content)
 
 
 def _metadata(manifest: Manifest) -> dict[str, Any]:

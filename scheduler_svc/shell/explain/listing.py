@@ -11,7 +11,7 @@ from kubeio.resources import ResourcePath
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.decode import UNFINISHED_PODS
 from scheduler_svc.shell.explain.documents import Document
-from scheduler_svc.shell.explain.kinds import NODE, POD, PRIORITY_CLASS
+from scheduler_svc.shell.explain.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS
 from scheduler_svc.shell.explain.reading import read_snapshot
 from scheduler_svc.shell.explain.snapshot import Snapshot
 from scheduler_svc.shell.object_views import WATCHED_KINDS
@@ -54,7 +54,7 @@ async def list_cluster(
     """
     kinds: list[tuple[str, ResourcePath]] = [(NODE, _NODES), (POD, PODS)]
     kinds.append((PRIORITY_CLASS, _PRIORITY_CLASSES))
-    kinds += [(watched.kind.value, watched.resource) for watched in WATCHED_KINDS]
+    kinds += [(watched.api_kind, watched.resource) for watched in WATCHED_KINDS]
     documents = []
     for kind, resource in kinds:
         try:
@@ -62,7 +62,9 @@ async def list_cluster(
         except (ForbiddenError, NotFoundError) as error:
             if kind in (NODE, POD):
                 raise
-            note(f"{resource}: left out: {error}")
+            # Few clusters have groups, and none needs to be told that it has not.
+            if kind != POD_GROUP or isinstance(error, ForbiddenError):
+                note(f"{resource}: left out: {error}")
     return read_snapshot(documents, note=note, annotations=annotations)
 
 

@@ -27,12 +27,13 @@ def test_only_what_enabled_plugins_read_is_watched() -> None:
 
 def test_each_kind_and_resource_is_watched_once() -> None:
     assert len({w.kind for w in WATCHED_KINDS}) == len(WATCHED_KINDS)
-    assert len({w.resource.plural for w in WATCHED_KINDS}) == len(WATCHED_KINDS)
+    assert len({w.view_name for w in WATCHED_KINDS}) == len(WATCHED_KINDS)
+    assert len({(w.resource, w.api_kind) for w in WATCHED_KINDS}) == len(WATCHED_KINDS)
 
 
 @pytest.mark.parametrize("watched", WATCHED_KINDS, ids=lambda watched: watched.kind)
 def test_an_object_is_decoded_with_its_identity(watched: WatchedKind) -> None:
-    view = object_views(watched.plugins or ())[watched.resource.plural]
+    view = object_views(watched.plugins or ())[watched.view_name]
     document = {
         "metadata": {"name": "x", "namespace": "a", "uid": "u"},
         **NEEDED.get(watched.kind, {}),
@@ -48,3 +49,7 @@ def test_an_object_is_known_by_namespace_and_name() -> None:
     assert view.to_event(Deleted("", "shop", "u")) == ObjectDeleted(ObjectKind.NAMESPACE, "shop")
     assert view.to_event(Deleted("a", "b", "u")) == ObjectDeleted(ObjectKind.NAMESPACE, "a/b")
     assert view.to_event(Listed("9")) is None
+
+
+def test_groups_of_both_apis_are_watched() -> None:
+    assert object_views({"GangScheduling"}).keys() >= {"podgroups", "podgroups.scheduling.k8s.io"}

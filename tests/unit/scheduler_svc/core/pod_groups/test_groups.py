@@ -35,3 +35,12 @@ def test_a_group_nobody_of_whom_waits_has_no_room_kept() -> None:
     stage.scheduler.remove_profile("berthmaster", at(1), "gone")
     stage.wait(61)
     assert len(stage.scheduler.nominator) == 0
+
+
+def test_groups_that_wait_and_those_that_room_is_kept_for_are_counted() -> None:
+    stage = starving()
+    statistics = stage.scheduler.statistics()
+    assert (statistics.waiting_group_count, statistics.held_group_count) == (1, 0)
+    stage.wait(61)
+    statistics = stage.scheduler.statistics()
+    assert (statistics.waiting_group_count, statistics.held_group_count) == (1, 1)
