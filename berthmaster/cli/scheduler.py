@@ -75,6 +75,7 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
         scheduler_name=flags["scheduler_name"],
         election=read_election(flags),
         plugins=flags["plugins"],
+        scheduler_profiles=flags["scheduler_profiles"],
         dry_run=flags["dry_run"],
         bind_timeout_seconds=flags["bind_timeout"],
         bind_concurrency=flags["bind_concurrency"],

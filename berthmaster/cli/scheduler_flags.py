@@ -46,6 +46,13 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         help="A plugin in Python, package.module:Class or path/to/file.py:Class; again for more.",
     ),
     GroupedOption(
+        ("--scheduler-profiles/--no-scheduler-profiles",),
+        group=CONFIGURATION,
+        default=True,
+        show_default=True,
+        help="Serve SchedulerProfiles besides, as they change, where the cluster has them.",
+    ),
+    GroupedOption(
         ("--write-config-to",),
         group=CONFIGURATION,
         type=FILE,

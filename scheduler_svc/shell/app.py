@@ -24,8 +24,6 @@ from scheduler_svc.core.custom_plugins.adapters import Adapter
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.shell.access import Access, open_access
 from scheduler_svc.shell.assembly import assemble
-from scheduler_svc.shell.custom_plugins.feed_api import ApiServerFeeds
-from scheduler_svc.shell.custom_plugins.feeds import feeds_of, run_feeds
 from scheduler_svc.shell.health import (
     add_election_check,
     add_lease_check,
@@ -70,7 +68,6 @@ class SchedulerProcess:
     def __init__(self, plan: StartPlan, identity: Identity, access: Access) -> None:
         self._plan = plan
         self._access = access
-        self._seed = identity.seed
         self._is_stopping = False
         self._is_listed = asyncio.Event()
         self._is_leading = asyncio.Event()
@@ -113,6 +110,9 @@ class SchedulerProcess:
 
     @property
     def _has_custom_plugins(self) -> bool:
+        """Whether users' plugins are called, or may be once a SchedulerProfile enables one."""
+        if self._plan.options.scheduler_profiles and self._plan.registry.known:
+            return True
         plugins = (plugin for profile in self._plan.profiles for plugin in profile.plugins)
         return any(isinstance(plugin, Adapter) for plugin in plugins)
 
@@ -166,7 +166,8 @@ class SchedulerProcess:
                     ("watches", self._watch()),
                     ("election", self._elect()),
                     ("loop lag", parts.lag.run()),
-                    ("feeds", self._run_feeds()),
+                    ("feeds", parts.feeds.run()),
+                    ("profiles", self._follow_profiles()),
                     ("hint errors", log_hint_errors(parts.scheduler.queue.hints)),
                     ("server version", self._log_server_version()),
                 )
@@ -178,9 +179,12 @@ class SchedulerProcess:
                 task.cancel()
         return code
 
-    async def _run_feeds(self) -> None:
-        api = ApiServerFeeds(self._access.client, seed=self._seed)
-        await run_feeds(feeds_of(self._plan.profiles), api, self.parts.inbox.put)
+    async def _follow_profiles(self) -> None:
+        """Follow SchedulerProfiles, as a standby, too: they need not be there to begin."""
+        if self._delays_views:
+            await self._is_leading.wait()
+        if self.parts.profiles is not None:
+            await self.parts.profiles.run()
 
     async def _log_server_version(self) -> None:
         await self._is_listed.wait()
@@ -257,8 +261,13 @@ class SchedulerProcess:
         await asyncio.gather(
             writers.recorder.drain(WRITES_DRAIN_SECONDS),
             writers.patcher.drain(WRITES_DRAIN_SECONDS),
+            self._withdraw_profiles(),
         )
         _logger.info("Stopped")
+
+    async def _withdraw_profiles(self) -> None:
+        if self.parts.profiles is not None:
+            await self.parts.profiles.withdraw()
 
     async def _end_at_once(self) -> None:
         """Drop what has not been sent: it is the new leader's."""

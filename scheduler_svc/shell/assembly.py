@@ -1,5 +1,7 @@
 """Builds the parts of a scheduler and connects them; nothing is started here."""
 
+import socket
+from collections import ChainMap
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,11 +11,15 @@ from prometheus_client.process_collector import ProcessCollector
 from kubeio.access import KubeAuthorizer
 from kubeio.instruments import LoopCollector, MetricSource
 from kubeio.loop_lag import LoopLag
+from kubeio.reflector import Reflector
 from kubeio.serving import HttpsServer
 from kubeio.watch_metrics import WatchMetrics
+from scheduler_svc.core.events import ProfileRemoved, ProfileSet
 from scheduler_svc.core.scheduler import Scheduler, Timing
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.custom_plugins.feed_api import ApiServerFeeds
+from scheduler_svc.shell.custom_plugins.feeds import RunningFeeds
 from scheduler_svc.shell.event_metrics import EventMetrics
 from scheduler_svc.shell.executor import EffectWriters, Executor
 from scheduler_svc.shell.explain.asking import Profiles
@@ -33,6 +39,10 @@ from scheduler_svc.shell.metrics import (
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
 from scheduler_svc.shell.pod_resource_metrics import PodResourceEndpoint
 from scheduler_svc.shell.reflectors import Reflectors
+from scheduler_svc.shell.scheduler_profiles.live import LiveProfiles
+from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE
+from scheduler_svc.shell.scheduler_profiles.planning import Planner
+from scheduler_svc.shell.scheduler_profiles.reporting import observer_name
 from scheduler_svc.shell.startup import StartPlan
 from scheduler_svc.shell.view import View
 from scheduler_svc.shell.writers import Asking, Writers, make_writers
@@ -40,12 +50,14 @@ from scheduler_svc.shell.writers import Asking, Writers, make_writers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """A scheduler, connected."""
+    """A scheduler, connected; `profiles` is None where it follows no SchedulerProfiles."""
 
     scheduler: Scheduler
     inbox: Inbox
     loop: SchedulingLoop
     reflectors: Reflectors
+    profiles: LiveProfiles | None
+    feeds: RunningFeeds
     writers: Writers
     lag: LoopLag
     registry: CollectorRegistry
@@ -66,7 +78,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     asking = Asking(FullObjects(access.client), ExtenderMetrics())
     writers = make_writers(plan, identity, access, hooks, scheduler, inbox, asking=asking)
     attempts = AttemptMetrics(tuple(profile.scheduler_name for profile in plan.profiles))
-    executor = _make_executor(plan, writers, attempts, plugins, memory)
+    feeds = RunningFeeds(ApiServerFeeds(access.client, seed=identity.seed), inbox.put)
     reflectors = Reflectors(
         access.client,
         put=inbox.put,
@@ -76,6 +88,9 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         on_listed=hooks.on_listed,
         seed=identity.seed,
     )
+    executor = _make_executor(plan, writers, attempts, plugins, memory)
+    profiles = _follow_profiles(plan, identity, access, reflectors, inbox, writers)
+    _connect_profiles(profiles, scheduler, executor, attempts, feeds)
     lag = LoopLag()
     registry = _make_registry(
         attempts,
@@ -83,7 +98,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         events,
         plan.plugin_watch,
         CoreMetrics(scheduler),
-        WatchMetrics(reflectors.by_resource),
+        WatchMetrics(ChainMap(reflectors.by_resource, _watches_of(profiles))),
         WriteMetrics(writers.binder, writers.patcher, writers.recorder),
         writers.claims,
         access.calls,
@@ -91,7 +106,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         lag,
         ProcessMetrics(plan.options.version, writers.election),
     )
-    server = _make_server(plan, access, registry)
+    server = _make_server(plan, access, registry, profiles)
     _serve_pod_resources(server, scheduler, writers)
     _serve_explanations(server, plan, scheduler, memory, reflectors)
     return Parts(
@@ -101,11 +116,62 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
             scheduler, inbox, executor, may_attempt=hooks.may_attempt, events=events
         ),
         reflectors=reflectors,
+        profiles=profiles,
+        feeds=feeds,
         writers=writers,
         lag=lag,
         registry=registry,
         server=server,
     )
+
+
+def _follow_profiles(
+    plan: StartPlan,
+    identity: Identity,
+    access: Access,
+    kinds: Reflectors,
+    inbox: Inbox,
+    writers: Writers,
+) -> LiveProfiles | None:
+    options, election = plan.options, writers.election
+    if not options.scheduler_profiles:
+        return None
+    observer = observer_name(socket.gethostname(), options.serving.port, identity.instance)
+    return LiveProfiles(
+        access.client,
+        Planner(plan.configuration, plan.registry, serves_default=plan.serves_default),
+        kinds,
+        observer=None if options.dry_run else observer,
+        put=inbox.put,
+        is_leading=lambda: election is None or election.is_leader,
+        seed=identity.seed,
+    )
+
+
+def _connect_profiles(
+    profiles: LiveProfiles | None,
+    scheduler: Scheduler,
+    executor: Executor,
+    attempts: AttemptMetrics,
+    feeds: RunningFeeds,
+) -> None:
+    """Let all know, before the next attempt, when the core serves other profiles."""
+    feeds.follow(scheduler.profiles.values())
+    if profiles is None:
+        return
+
+    def note(event: ProfileSet | ProfileRemoved) -> None:
+        for name in scheduler.profiles:
+            attempts.add_profile(name)
+        feeds.follow(scheduler.profiles.values())
+        profiles.note(event)
+
+    scheduler.keep_unserved()
+    executor.on_profile = note
+
+
+def _watches_of(profiles: LiveProfiles | None) -> dict[str, Reflector[Any]]:
+    return {} if profiles is None else {RESOURCE.plural: profiles.reflector}
 
 
 def _make_scheduler(
@@ -119,7 +185,8 @@ def _make_scheduler(
         extenders=core_extenders(plan.extenders, configuration),
         measuring=plugins,
         timing=Timing(
-            configuration.pod_initial_backoff_seconds, configuration.pod_max_backoff_seconds
+            configuration.pod_initial_backoff_seconds,
+            configuration.pod_max_backoff_seconds,
         ),
     )
 
@@ -166,7 +233,7 @@ def _serve_explanations(
     memory: DecisionMemory,
     reflectors: Reflectors,
 ) -> None:
-    explaining = Profiles(plan.profiles, judges_all=False, annotations=plan.pod_annotations)
+    explaining = Profiles(scheduler.profiles, judges_all=False, annotations=plan.pod_annotations)
     endpoint = ExplainEndpoint(
         scheduler, explaining, memory, is_listed=lambda: reflectors.is_listed
     )
@@ -180,10 +247,16 @@ def _serve_pod_resources(server: HttpsServer, scheduler: Scheduler, writers: Wri
     ).add_to(server)
 
 
-def _make_server(plan: StartPlan, access: Access, registry: CollectorRegistry) -> HttpsServer:
+def _make_server(
+    plan: StartPlan, access: Access, registry: CollectorRegistry, profiles: LiveProfiles | None
+) -> HttpsServer:
+    def configz() -> dict[str, Any]:
+        live = {} if profiles is None else {"schedulerProfiles": profiles.documents()}
+        return {**plan.configz(), **live}
+
     return HttpsServer(
         plan.options.serving,
         registry=registry,
-        configz=plan.configz,
+        configz=configz,
         authorizer=KubeAuthorizer(access.client) if plan.options.authorize else None,
     )

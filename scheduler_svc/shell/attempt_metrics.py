@@ -49,19 +49,26 @@ class AttemptMetrics:
         self.preemption = PreemptionMetrics()
 
         self._after_flush.add(amount=0)
-        for profile in profiles:
-            for result in AttemptResult:
-                self._attempts.add((result.value, profile), 0)
         self._algorithm = self._algorithm_seconds.series()
         self._attempts_series = self._attempts_of_pod.series()
         self._cycle = self._cycle_seconds.series()
         self._bound = self._binding_seconds.series(("bound",))
-        self._scheduled_labels = {p: (AttemptResult.SCHEDULED.value, p) for p in profiles}
-        self._scheduled = {
-            p: self._attempt_seconds.series(labels) for p, labels in self._scheduled_labels.items()
-        }
-        self._queue_wait = {p: self._queue_wait_seconds.series((p,)) for p in profiles}
+        self._scheduled_labels: dict[str, tuple[str, str]] = {}
+        self._scheduled: dict[str, HistogramSeries] = {}
+        self._queue_wait: dict[str, HistogramSeries] = {}
         self._sli: dict[int, HistogramSeries] = {}
+        for profile in profiles:
+            self.add_profile(profile)
+
+    def add_profile(self, profile: str) -> None:
+        """Show the series of one more scheduler name; those of one that goes stay, as counts do."""
+        if profile in self._scheduled:
+            return
+        for result in AttemptResult:
+            self._attempts.add((result.value, profile), 0)
+        labels = self._scheduled_labels[profile] = (AttemptResult.SCHEDULED.value, profile)
+        self._scheduled[profile] = self._attempt_seconds.series(labels)
+        self._queue_wait[profile] = self._queue_wait_seconds.series((profile,))
 
     def attempted(self, seconds: float) -> None:
         """Note how long a decision took, whatever it was."""

@@ -1,5 +1,6 @@
 """Hands each effect of the core to who carries it out, and notes it on the way."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, assert_never
 
@@ -27,6 +28,8 @@ from scheduler_svc.core.events import (
     EvictionFinished,
     ExtendersAnswered,
     PreBindFinished,
+    ProfileRemoved,
+    ProfileSet,
     VictimsAnswered,
 )
 from scheduler_svc.core.framework.stopwatch import Stopwatch
@@ -35,7 +38,10 @@ from scheduler_svc.shell.journal import Journal
 from scheduler_svc.shell.plugin_metrics import PluginMetrics
 
 _NOTED: Final = frozenset(
-    {BindFailed, PreBindFinished, EvictionFinished, ExtendersAnswered, VictimsAnswered}
+    {
+        *(BindFailed, PreBindFinished, EvictionFinished, ExtendersAnswered, VictimsAnswered),
+        *(ProfileSet, ProfileRemoved),
+    }
 )
 
 E_contra = TypeVar("E_contra", contravariant=True)
@@ -61,7 +67,7 @@ class EffectWriters:
 
 
 class Executor:
-    """Carries out what the core asks for."""
+    """Carries out what the core asks for; `on_profile` is told when it serves others."""
 
     def __init__(
         self,
@@ -80,6 +86,7 @@ class Executor:
         self._attempt_metrics = attempt_metrics
         self._plugin_metrics = plugin_metrics
         self._journal = journal or Journal(attempt_metrics, plugins=plugin_metrics)
+        self.on_profile: Callable[[ProfileSet | ProfileRemoved], None] = lambda _: None
 
     def stopwatch(self) -> Stopwatch | None:
         """Give what is to measure the plugins in the next attempt; None for most."""
@@ -103,6 +110,8 @@ class Executor:
             case ExtendersAnswered() | VictimsAnswered():
                 if effects and not _is_question(effects[-1]):
                     self._attempt_metrics.attempted(event.waited_seconds)
+            case ProfileSet() | ProfileRemoved():
+                self.on_profile(event)
             case _:
                 pass
 

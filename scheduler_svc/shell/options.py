@@ -48,6 +48,8 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     plugins
         Users' plugins, `package.module:Class` or `path/to/file.py:Class`, enabled in every
         profile that does not name them itself.
+    scheduler_profiles
+        Whether SchedulerProfiles are followed, where the API server serves them.
     dry_run
         Decide and log, and write nothing to the cluster; there is no election.
     bind_timeout_seconds
@@ -65,6 +67,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
     election: LeaderElectionOptions = LeaderElectionOptions()
     plugins: tuple[str, ...] = ()
+    scheduler_profiles: bool = True
     dry_run: bool = False
     bind_timeout_seconds: float = 30.0
     bind_concurrency: int = 32

@@ -42,6 +42,11 @@ class Reflectors:
         Called when the last of the first lists is complete.
     seed
         Of the jitter; each process its own.
+
+    Attributes
+    ----------
+    on_more_listed
+        Called when the first lists are complete, and after each list since.
     """
 
     def __init__(
@@ -55,8 +60,11 @@ class Reflectors:
         on_listed: Callable[[], None],
         seed: int,
     ) -> None:
+        self._client = client
         self._put = put
         self._on_listed = on_listed
+        self._seed = seed
+        self.on_more_listed: Callable[[], None] = lambda: None
         self._was_listed = False
         self._began_seconds = read_monotonic_seconds()
         views: Mapping[str, View[Any]] = {
@@ -67,22 +75,39 @@ class Reflectors:
             "failed-pods": refusal_view(),
             **(more_views or {}),
         }
-        self.by_resource: Mapping[str, Reflector[Any]] = {
-            name: Reflector(
-                client,
-                view.query,
-                partial(self._deliver, view),
-                timing=_FIRST_TIMING if name in _FIRST_BACK else _LATER_TIMING,
-                seed=seed + number,
-                clock=read_monotonic_seconds,
-            )
-            for number, (name, view) in enumerate(views.items())
-        }
+        self.by_resource: dict[str, Reflector[Any]] = {}
+        for name, view in views.items():
+            self._add(name, view)
+        self._first = tuple(self.by_resource.values())
+        self._group: asyncio.TaskGroup | None = None
 
     @property
     def is_listed(self) -> bool:
-        """Whether every resource has been listed once: before, the cluster is not known."""
-        return all(r.statistics.listed for r in self.by_resource.values())
+        """Whether all that is watched from the start has been listed once.
+
+        Before that the cluster is not known.
+        """
+        return all(r.statistics.listed for r in self._first)
+
+    def require(self, plugins: Collection[str]) -> bool:
+        """Watch from now on also what these plugins read; whether all of it has been listed."""
+        views = object_views(plugins)
+        for name, view in views.items():
+            if name not in self.by_resource:
+                self._add(name, view)
+                if self._group is not None:
+                    self._start(self._group, name)
+        return all(self.by_resource[name].statistics.listed for name in views)
+
+    def _add(self, name: str, view: View[Any]) -> None:
+        self.by_resource[name] = Reflector(
+            self._client,
+            view.query,
+            partial(self._deliver, view),
+            timing=_FIRST_TIMING if name in _FIRST_BACK else _LATER_TIMING,
+            seed=self._seed + len(self.by_resource),
+            clock=read_monotonic_seconds,
+        )
 
     def first_lists(self) -> dict[str, object]:
         """Sum up what has been listed since `run` began, for a line of the log."""
@@ -100,13 +125,20 @@ class Reflectors:
         """Keep the views until cancelled."""
         self._began_seconds = read_monotonic_seconds()
         async with asyncio.TaskGroup() as group:
-            for name, reflector in self.by_resource.items():
-                group.create_task(reflector.run(), name=f"reflector {name}")
+            self._group = group
+            for name in self.by_resource:
+                self._start(group, name)
+
+    def _start(self, group: asyncio.TaskGroup, name: str) -> None:
+        group.create_task(self.by_resource[name].run(), name=f"reflector {name}")
 
     def _deliver(self, view: View[Any], change: ReflectorEvent[Any]) -> None:
         event = view.to_event(change)
         if event is not None:
             self._put(event)
-        elif isinstance(change, Listed) and not self._was_listed and self.is_listed:
+        elif isinstance(change, Listed) and self._was_listed:
+            self.on_more_listed()
+        elif isinstance(change, Listed) and self.is_listed:
             self._was_listed = True
             self._on_listed()
+            self.on_more_listed()

@@ -21,12 +21,14 @@ from scheduler_svc.shell.config import (
     rename_for_live,
     to_document,
 )
+from scheduler_svc.shell.config.schema import DEFAULT_SCHEDULER_NAME
 from scheduler_svc.shell.configuration_file import read_configuration
 from scheduler_svc.shell.custom_plugins import NO_PLUGINS, CustomPlugins, load_custom_plugins
 from scheduler_svc.shell.custom_plugins.watching import PluginWatch
 from scheduler_svc.shell.extenders import PlannedExtender, plan_extenders
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.profiles import make_profiles
+from scheduler_svc.shell.scheduler_profiles.validation import PluginRegistry, plugin_registry
 
 _COMMAND_LINE: Final = "the command line"
 _LEASE_PATH: Final = "leaderElection.resourceName"
@@ -41,6 +43,8 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     not_implemented
         Enabled plugins that there are none of yet.
+    registry
+        The plugins there are, whether or not they are enabled.
     plugin_watch
         What users' plugins are called under.
     pod_annotations
@@ -53,6 +57,7 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
     configuration: Configuration
     profiles: tuple[Profile, ...]
     not_implemented: tuple[str, ...]
+    registry: PluginRegistry
     plugin_watch: PluginWatch
     pod_annotations: frozenset[str] = frozenset()
     extenders: tuple[PlannedExtender, ...] = ()
@@ -61,6 +66,11 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
     def elects(self) -> bool:
         """Whether replicas elect a leader; a dry run writes nothing, so it takes no Lease."""
         return self.configuration.leader_election.leader_elect and not self.options.dry_run
+
+    @property
+    def serves_default(self) -> bool:
+        """Whether `default-scheduler` is ours to serve."""
+        return self.options.scheduler_name == DEFAULT_SCHEDULER_NAME
 
     @property
     def user_agent(self) -> str:
@@ -85,13 +95,14 @@ def plan_start(options: SchedulerOptions) -> StartPlan:
     custom = load_custom_plugins(options.plugins)
     configuration = effective_configuration(options, custom)
     watch = PluginWatch()
-    registry = {**IN_TREE, **custom.factories(watch)}
-    profiles, not_implemented = make_profiles(configuration, registry)
+    registry = plugin_registry(custom, watch)
+    profiles, not_implemented = make_profiles(configuration, registry.factories)
     return StartPlan(
         options=options,
         configuration=configuration,
         profiles=profiles,
         not_implemented=not_implemented,
+        registry=registry,
         plugin_watch=watch,
         pod_annotations=custom.annotations,
         extenders=plan_extenders(configuration),

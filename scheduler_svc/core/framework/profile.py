@@ -78,6 +78,7 @@ class Profile:
         # Nearly all Pods have nothing of what these look at.
         asking = sorted({field for plugin in projecting for field in plugin.projection_fields})
         self._asking = tuple(attrgetter(field) for field in asking)
+        self._registrations: Mapping[str, Sequence[EventRegistration]] | None = None
 
     def attach(self, cluster: Cluster) -> None:
         """Tell the plugins which cluster they speak of."""
@@ -85,7 +86,15 @@ class Profile:
             plugin.attach(cluster)
 
     def registrations(self) -> dict[str, Sequence[EventRegistration]]:
-        """Give, by plugin, the events that may undo its rejections; an unnamed one wants all."""
+        """Give, by plugin, the events that may undo its rejections; an unnamed one wants all.
+
+        The plugins are asked once.
+        """
+        if self._registrations is None:
+            self._registrations = self._ask_for_events()
+        return dict(self._registrations)
+
+    def _ask_for_events(self) -> Mapping[str, Sequence[EventRegistration]]:
         rejecting = (
             *self.pre_enqueue,
             *self.pre_filter,

@@ -32,13 +32,14 @@ def to_document(configuration: Configuration) -> dict[str, Any]:
         "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
         "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
         "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
-        "profiles": [_profile(profile) for profile in configuration.profiles],
+        "profiles": [profile_document(profile) for profile in configuration.profiles],
         "extenders": [_struct(extender) for extender in configuration.extenders],
         "delayCacheUntilActive": configuration.delay_cache_until_active,
     }
 
 
-def _profile(profile: Profile) -> dict[str, Any]:
+def profile_document(profile: Profile) -> dict[str, Any]:
+    """Return one profile, as the file has it."""
     percentage = profile.percentage_of_nodes_to_score
     own = {} if percentage is None else {"percentageOfNodesToScore": percentage}
     return {

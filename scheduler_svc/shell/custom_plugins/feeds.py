@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from kubeio.backoff import Backoff, Jitter
@@ -26,7 +26,7 @@ class Feed(NamedTuple):
     adapter: Adapter
 
 
-def feeds_of(profiles: Sequence[Profile]) -> list[Feed]:
+def feeds_of(profiles: Iterable[Profile]) -> list[Feed]:
     """Give the plugins that have feeds."""
     return [
         Feed(profile.scheduler_name, plugin)
@@ -36,11 +36,34 @@ def feeds_of(profiles: Sequence[Profile]) -> list[Feed]:
     ]
 
 
-async def run_feeds(feeds: Sequence[Feed], api: FeedApi, put: Callable[[Event], None]) -> None:
-    """Run all feeds until cancelled."""
-    async with asyncio.TaskGroup() as group:
-        for feed in feeds:
-            group.create_task(_run(feed, api, put), name=f"feed of {feed.adapter.name}")
+class RunningFeeds:
+    """Runs the feeds of the profiles that are served, which may change meanwhile."""
+
+    def __init__(self, api: FeedApi, put: Callable[[Event], None]) -> None:
+        self._api = api
+        self._put = put
+        self._wanted: list[Feed] = []
+        self._bell = asyncio.Event()
+
+    def follow(self, profiles: Iterable[Profile]) -> None:
+        """Run from now on the feeds of these profiles; those that run already go on."""
+        self._wanted = feeds_of(profiles)
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Run them until cancelled."""
+        tasks: dict[Feed, asyncio.Task[None]] = {}
+        async with asyncio.TaskGroup() as group:
+            while True:
+                for feed in tasks.keys() - set(self._wanted):
+                    tasks.pop(feed).cancel()
+                for feed in self._wanted:
+                    if feed not in tasks:
+                        work = _run(feed, self._api, self._put)
+                        name = f"feed of {feed.adapter.name}"
+                        tasks[feed] = group.create_task(work, name=name)
+                await self._bell.wait()
+                self._bell.clear()
 
 
 async def _run(feed: Feed, api: FeedApi, put: Callable[[Event], None]) -> None:

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -174,9 +175,11 @@ def _factory(plugin: PluginClass, guard: Guard) -> Factory:
                 text = f"plugin {name} needs arguments in pluginConfig: {error}"
                 raise PluginLoadError(text) from error
         try:
-            return adapt(plugin(args), guard)
+            return adapt(guard.call(name, "__init__", partial(plugin, args)), guard)
         except Exception as error:
-            text = f"plugin {name} cannot be made: {type(error).__name__}: {error}"
+            # A guard tells of its own limits, and of what was raised as the cause.
+            cause = error.__cause__ if error.__cause__ and str(error.__cause__) else error
+            text = f"plugin {name} cannot be made: {type(cause).__name__}: {cause}"
             raise PluginLoadError(text) from error
 
     return make

@@ -28,20 +28,25 @@ from scheduler_svc.shell.explain.answer import (
 class Profiles:
     """Which profile judges a Pod: the one of its schedulerName, or one for all (`judges_all`).
 
-    `annotations` are those of Pods that users' plugins read.
+    Given a mapping, by schedulerName, it is looked up in that as it is when asked. `annotations`
+    are those of Pods that users' plugins read.
     """
 
     def __init__(
         self,
-        profiles: Sequence[Profile],
+        profiles: Sequence[Profile] | Mapping[str, Profile],
         *,
         judges_all: bool,
         annotations: frozenset[str] = frozenset(),
     ) -> None:
         self.annotations = annotations
-        self._by_name: Mapping[str, Profile] = {p.scheduler_name: p for p in profiles}
+        self._by_name: Mapping[str, Profile] = (
+            profiles
+            if isinstance(profiles, Mapping)
+            else {profile.scheduler_name: profile for profile in profiles}
+        )
         self.judges_all = judges_all
-        self._for_all = profiles[0] if judges_all else None
+        self._for_all = next(iter(self._by_name.values())) if judges_all else None
 
     def of(self, pod: PodInfo) -> Profile | None:
         """Give the Pod's profile; None if there is none of that name.

@@ -12,6 +12,11 @@ KIND: Final = "SchedulerProfile"
 RESOURCE: Final = ResourcePath("berthmaster.dev", "v1alpha1", "schedulerprofiles")
 
 
+def source_of(name: str) -> str:
+    """Give how an object is called in messages, in the place of a file's name."""
+    return f"{KIND} {name}"
+
+
 class _Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Base of its parts."""
 

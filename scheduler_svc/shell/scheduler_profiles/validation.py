@@ -4,12 +4,16 @@ The controller writes what is found here into the status, the schedulers run wha
 mistake: both must be given the same configuration file, `--plugin` and `--scheduler-name`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+import logging
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from kubeio.logs import fields
 from scheduler_svc.core.custom_plugins.guard import Guard
+from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.framework.profile import Profile as CoreProfile
 from scheduler_svc.core.registry import IN_TREE, Factory
 from scheduler_svc.shell.config import (
@@ -24,7 +28,9 @@ from scheduler_svc.shell.config.plugin_sets import KnownPlugins
 from scheduler_svc.shell.config.schema import DEFAULT_SCHEDULER_NAME
 from scheduler_svc.shell.custom_plugins import CustomPlugins, PluginLoadError
 from scheduler_svc.shell.profiles import ProfileError, make_profiles
-from scheduler_svc.shell.scheduler_profiles.objects import KIND, SchedulerProfile
+from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile, source_of
+
+_logger = logging.getLogger(__name__)
 
 _NAME_PATH: Final = "spec.schedulerName"
 _DEFAULT_IS_TAKEN: Final = (
@@ -48,10 +54,14 @@ def plugin_registry(custom: CustomPlugins, guard: Guard | None = None) -> Plugin
 
 
 class CompiledProfile(NamedTuple):
-    """What a scheduler runs for a SchedulerProfile: as configured, and as made of plugins."""
+    """What a scheduler runs for a SchedulerProfile: as configured, and as made of plugins.
+
+    `not_implemented` are enabled plugins that there are none of yet.
+    """
 
     configured: Profile
     core: CoreProfile
+    not_implemented: tuple[str, ...] = ()
 
 
 class InvalidProfileError(Exception):
@@ -111,8 +121,34 @@ def compile_profile(
     InvalidProfileError
         With every mistake.
     """
-    mistakes = [*_name_mistakes(profile, others, configuration, serves_default=serves_default)]
-    source = source_of(profile)
+    mistakes = name_mistakes(profile, others, configuration, serves_default=serves_default)
+    try:
+        compiled = compile_spec(profile, configuration, registry)
+    except InvalidProfileError as error:
+        raise InvalidProfileError((*mistakes, *error.mistakes)) from error
+    if mistakes:
+        raise InvalidProfileError(mistakes)
+    return compiled
+
+
+def compile_spec(
+    profile: SchedulerProfile,
+    configuration: Configuration,
+    registry: PluginRegistry,
+    *,
+    former: CompiledProfile | None = None,
+) -> CompiledProfile:
+    """Make what a scheduler runs, whoever else asks for the same schedulerName.
+
+    Plugins of the `former` profile of the object are taken over where their arguments are the
+    same: what a user's plugin knows, from its feed say, is not lost by a change beside it.
+
+    Raises
+    ------
+    InvalidProfileError
+        With every mistake but those of names.
+    """
+    source = source_of(profile.metadata.name)
     try:
         configured = load_profile(
             profile.spec,
@@ -121,54 +157,86 @@ def compile_profile(
             known_plugins=registry.known,
             enabled_plugins=registry.enabled,
         )
-        core = _make(configured, source, configuration, registry)
+        factories = {**registry.factories, **_reused(configured, former)}
+        return _make(configured, source, configuration, factories)
     except ConfigurationError as error:
-        raise InvalidProfileError((*mistakes, *map(_as_in_an_object, error.mistakes))) from error
-    if mistakes:
-        raise InvalidProfileError(tuple(mistakes))
-    return CompiledProfile(configured, core)
+        raise InvalidProfileError(tuple(map(_as_in_an_object, error.mistakes))) from error
+    except Exception as error:  # no object may end those that read it, whatever is in it
+        _logger.exception("Cannot judge a SchedulerProfile", extra=fields(object=source))
+        detail = f"cannot be judged: {type(error).__name__}: {error}"
+        raise InvalidProfileError((_mistake(source, "spec", detail),)) from error
 
 
-def source_of(profile: SchedulerProfile) -> str:
-    """Give what stands in messages in the place of a file's name."""
-    return f"{KIND} {profile.metadata.name}"
-
-
-def _name_mistakes(
+def name_mistakes(
     profile: SchedulerProfile,
     others: Iterable[SchedulerProfile],
     configuration: Configuration,
     *,
-    serves_default: bool,
-) -> Iterator[Mistake]:
-    name, source = profile.scheduler_name, source_of(profile)
+    serves_default: bool = False,
+) -> tuple[Mistake, ...]:
+    """Give what is wrong with the schedulerName beside the configuration and older profiles."""
+    name, source = profile.scheduler_name, source_of(profile.metadata.name)
+    mistakes = []
     if configuration.profile(name) is not None:
         detail = "the schedulers' configuration has a profile of this name"
-        yield _mistake(source, _NAME_PATH, detail, problem=Problem.DUPLICATE, value=name)
+        mistakes.append(_taken(source, name, detail))
     elif name == DEFAULT_SCHEDULER_NAME and not serves_default:
-        yield _mistake(source, _NAME_PATH, _DEFAULT_IS_TAKEN, problem=Problem.FORBIDDEN)
-    for other in sorted(others, key=lambda other: other.seniority):
-        if other.seniority < profile.seniority and name in other.claimed_names:
-            detail = f"the older {source_of(other)} has it"
-            yield _mistake(source, _NAME_PATH, detail, problem=Problem.DUPLICATE, value=name)
-            return
+        mistakes.append(_mistake(source, _NAME_PATH, _DEFAULT_IS_TAKEN, problem=Problem.FORBIDDEN))
+    older = [other for other in others if other.seniority < profile.seniority]
+    for other in sorted(older, key=lambda other: other.seniority):
+        if name in other.claimed_names:
+            mistakes.append(
+                _taken(source, name, f"the older {source_of(other.metadata.name)} has it")
+            )
+            break
+    return tuple(mistakes)
+
+
+def _reused(configured: Profile, former: CompiledProfile | None) -> Mapping[str, Factory]:
+    """Give what "makes" the plugins that there are already, by name."""
+    if former is None:
+        return {}
+    args, wanted = former.configured.args, configured.args
+    return {
+        plugin.name: partial(_give, plugin)
+        for plugin in former.core.plugins
+        if args.get(plugin.name) == wanted.get(plugin.name)
+    }
+
+
+def _give(plugin: Plugin, **arguments: Any) -> Plugin:
+    del arguments
+    return plugin
 
 
 def _make(
-    configured: Profile, source: str, configuration: Configuration, registry: PluginRegistry
-) -> CoreProfile:
+    configured: Profile,
+    source: str,
+    configuration: Configuration,
+    factories: Mapping[str, Factory],
+) -> CompiledProfile:
     """Make the plugins. Raises `ConfigurationError`."""
     alone = replace(configuration, profiles=(configured,))
+    path = "spec.plugins"
     try:
-        [core] = make_profiles(alone, registry.factories).profiles
+        made = make_profiles(alone, factories)
     except ProfileError as error:
         details = str(error).splitlines()
-        raise ConfigurationError(
-            tuple(_mistake(source, "spec.plugins", detail) for detail in details)
-        ) from error
+        mistakes = tuple(_mistake(source, path, detail) for detail in details)
+        raise ConfigurationError(mistakes) from error
     except PluginLoadError as error:
         raise ConfigurationError((_mistake(source, "spec.pluginConfig", str(error)),)) from error
-    return core
+    [core] = made.profiles
+    try:
+        core.registrations()
+    except Exception as error:  # a user's plugin may raise anything
+        detail = f"events_to_register of a plugin failed: {type(error).__name__}: {error}"
+        raise ConfigurationError((_mistake(source, path, detail),)) from error
+    return CompiledProfile(configured, core, made.not_implemented)
+
+
+def _taken(source: str, name: str, detail: str) -> Mistake:
+    return _mistake(source, _NAME_PATH, detail, problem=Problem.DUPLICATE, value=name)
 
 
 def _mistake(

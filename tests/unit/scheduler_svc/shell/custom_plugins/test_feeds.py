@@ -11,7 +11,7 @@ from scheduler_svc.core.custom_plugins.adapt import adapt
 from scheduler_svc.core.custom_plugins.guard import PlainGuard
 from scheduler_svc.core.events import Event, FeedUpdated
 from scheduler_svc.shell.custom_plugins import feeds as feeds_module
-from scheduler_svc.shell.custom_plugins.feeds import feeds_of, run_feeds
+from scheduler_svc.shell.custom_plugins.feeds import RunningFeeds, feeds_of
 from tests.builders import make_profile
 
 NO_API: Any = None
@@ -53,7 +53,9 @@ async def test_what_feeds_tell_become_events(
     events: asyncio.Queue[Event] = asyncio.Queue()
     found = feeds_of([profile])
     assert [feed.adapter.name for feed in found] == ["Fed"]
-    running = asyncio.create_task(run_feeds(found, NO_API, events.put_nowait))
+    feeds = RunningFeeds(NO_API, events.put_nowait)
+    feeds.follow([profile])
+    running = asyncio.create_task(feeds.run())
     async with asyncio.timeout(10):
         told = [await events.get() for _ in range(3)]
     running.cancel()
