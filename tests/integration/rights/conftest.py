@@ -11,6 +11,7 @@ import yaml
 from deploy.controlplane import ControlPlane, Reporter
 from tests.integration.rest import create
 from tests.integration.rights.case import HIGH
+from tests.integration.rights.controller_case import BUILT_IN_GROUPS, define_kinds
 from tests.integration.rights.roles import Right, create_account
 from tests.integration.scheduler_faults.loop_thread import LoopThread
 
@@ -33,11 +34,16 @@ def plane(audit_log: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """Give a control plane of our own, whose API server notes all calls."""
     policy = audit_log.with_name("policy.yaml")
     policy.write_text(yaml.safe_dump(_POLICY))
-    arguments = (f"--audit-policy-file={policy}", f"--audit-log-path={audit_log}")
+    arguments = (
+        *(f"--audit-policy-file={policy}", f"--audit-log-path={audit_log}"),
+        # Kubernetes' own PodGroups.
+        *("--feature-gates=GenericWorkload=true", f"--runtime-config={BUILT_IN_GROUPS}=true"),
+    )
     state_dir = tmp_path_factory.mktemp("rights") / "state"
     with ControlPlane(state_dir, apiserver_args=arguments, reporter=Reporter()) as running:
         classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
         create(running, classes, {"metadata": {"name": HIGH}, "value": 1000})
+        define_kinds(running)
         yield running
 
 

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from multiprocessing.context import ForkServerProcess
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar
 
 from berthmaster.cli.root import cli
 from tests.integration.agent_process import AgentProcess
@@ -21,6 +21,7 @@ _CONTEXT.set_forkserver_preload(
     [
         "berthmaster.cli.scheduler",
         "berthmaster.cli.agent",
+        "berthmaster.cli.controller",
         "kubeio.kubeconfig",
         "kubeio.self_signed",
     ]
@@ -78,3 +79,9 @@ class ForkedAgent(AgentProcess):
 
     def _start(self, arguments: list[str], log: BinaryIO) -> Running:
         return _fork(arguments, log)
+
+
+class ForkedController(ForkedScheduler):
+    """``berthmaster controller``, forked."""
+
+    subcommand: ClassVar[str] = "controller"

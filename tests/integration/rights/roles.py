@@ -28,7 +28,9 @@ class Right(NamedTuple):
     path: str = ""
 
     def __str__(self) -> str:
-        return f"{self.verb} {self.path or self.resource}"
+        # Of two groups; of all others the resource's name tells.
+        group = f".{self.group}" if self.resource.startswith("podgroups") else ""
+        return f"{self.verb} {self.path or self.resource}{group}"
 
     @property
     def refusal(self) -> str:
