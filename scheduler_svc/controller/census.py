@@ -65,7 +65,8 @@ class _ListMetadata(msgspec.Struct):
 
 class _Page(msgspec.Struct):
     metadata: _ListMetadata
-    items: list[_Item]
+    items: list[_Item] | None
+    """None where there are none: Go writes null."""
 
 
 class Count(NamedTuple):
@@ -194,7 +195,7 @@ class Census:
         parameters = {"limit": str(PAGE_SIZE)}
         while True:
             page = await self._client.get_json(resource.path.collection, _Page, params=parameters)
-            for item in page.items:
+            for item in page.items or ():
                 found = item.metadata
                 key = ObjectKey(resource, found.namespace, found.name)
                 states[key] = Told(found.uid, found.resource_version)

@@ -129,6 +129,7 @@ class OperatorThread:
                 stop_flag=stop,
             )
         finally:
+            stop.set()  # a thread of the loop's executor waits for it, and the loop for that
             beat.cancel()
 
     async def _log_in(self) -> kopf.AiohttpSession:

@@ -29,7 +29,7 @@ def listed(*versions: int, uid: str = "uid-1", continue_token: str = "") -> Resp
         metadata = {"namespace": "default", "name": name, "uid": uid}
         items.append({"metadata": {**metadata, "resourceVersion": str(version)}})
     metadata = {"resourceVersion": "100", "continue": continue_token}
-    return Response(200, [], msgspec.json.encode({"metadata": metadata, "items": items}))
+    return Response(200, [], msgspec.json.encode({"metadata": metadata, "items": items or None}))
 
 
 class Bench:

@@ -22,7 +22,9 @@ def document(*fields: str, kind: str = "PodGroup") -> dict[str, Any]:
 
 
 def test_the_fields_of_the_status_are_found() -> None:
-    assert status_fields(document("phase", "running"), POD_GROUPS) == frozenset({"phase", "running"})
+    assert status_fields(document("phase", "running"), POD_GROUPS) == frozenset(
+        {"phase", "running"}
+    )
 
 
 def test_what_does_not_say_is_no_reason_to_leave_anything_out() -> None:
