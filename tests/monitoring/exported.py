@@ -1,4 +1,4 @@
-"""The samples that scheduler and agent export, with their labels, from their own tables."""
+"""The samples that our processes export, with their labels, from their own tables."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from node_agent.shell import metric_table as agent
 from node_agent.shell.journey import metric_table as journeys
 from node_agent.shell.kubelet import metric_table as kubelet
 from node_agent.shell.kubelet.start_metrics import START_HISTOGRAMS
+from scheduler_svc.controller import metric_table as controller
 from scheduler_svc.shell import metric_table as scheduler
 from scheduler_svc.shell import plugin_metric_table as plugins
 from scheduler_svc.shell.custom_plugins import watching
@@ -28,6 +29,12 @@ Samples = dict[str, frozenset[str]]
 def scheduler_samples() -> Samples:
     """Give the names of the scheduler's samples and the labels of each, without the target's."""
     return _of_every_process() | _defined_in(shared, scheduler, plugins, watching)
+
+
+def controller_samples() -> Samples:
+    """Give the same of the controller's."""
+    election = _parts(scheduler.LEADER.name, scheduler.LEADER.kind, scheduler.LEADER.labels)
+    return _of_every_process() | _defined_in(shared, controller) | election
 
 
 def agent_samples() -> Samples:

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.monitoring.exported import Samples, agent_samples, scheduler_samples
+from tests.monitoring.exported import Samples, agent_samples, controller_samples, scheduler_samples
 from tests.monitoring.shipped import ROOT
 
 PAGE: Final = (ROOT / "docs/metrics.md").read_text()
@@ -35,10 +35,15 @@ def families(samples: Samples) -> dict[str, frozenset[str]]:
 
 
 SCHEDULER: Final = (families(scheduler_samples()), ("kube-scheduler's", "Ours"))
+CONTROLLER: Final = (families(controller_samples()), ("The controller's",))
 AGENT: Final = (families(agent_samples()), ("The agent's",))
 
 
-@pytest.mark.parametrize(("exported", "titles"), [SCHEDULER, AGENT], ids=["scheduler", "agent"])
+@pytest.mark.parametrize(
+    ("exported", "titles"),
+    [SCHEDULER, CONTROLLER, AGENT],
+    ids=["scheduler", "controller", "agent"],
+)
 def test_the_page_has_all_and_no_others(
     exported: dict[str, frozenset[str]], titles: tuple[str, ...]
 ) -> None:
@@ -50,14 +55,18 @@ def test_the_page_has_all_and_no_others(
 
 def test_what_is_said_not_to_be_here_is_not() -> None:
     named = [name for names, _ in section("Not here") for name in names]
-    exported = {**SCHEDULER[0], **AGENT[0]}
+    exported = {**SCHEDULER[0], **CONTROLLER[0], **AGENT[0]}
     assert [metric for metric in sorted(exported) if _is_named(metric, named)] == []
 
 
 @pytest.mark.parametrize(
     ("title", "exported"),
-    [("kube-scheduler's", SCHEDULER[0]), ("The agent's", AGENT[0])],
-    ids=["scheduler", "agent"],
+    [
+        ("kube-scheduler's", SCHEDULER[0]),
+        ("The controller's", CONTROLLER[0]),
+        ("The agent's", AGENT[0]),
+    ],
+    ids=["scheduler", "controller", "agent"],
 )
 def test_labels_are_those_of_the_metrics(title: str, exported: dict[str, frozenset[str]]) -> None:
     for names, (told, *_) in section(title):

@@ -9,7 +9,12 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from tests.monitoring.exported import TARGET_LABELS, agent_samples, scheduler_samples
+from tests.monitoring.exported import (
+    TARGET_LABELS,
+    agent_samples,
+    controller_samples,
+    scheduler_samples,
+)
 from tests.monitoring.prometheus_package import promtool
 from tests.monitoring.promql import bare_names, grouped_labels, selectors
 from tests.monitoring.shipped import RULE_FILES, RUNBOOKS, alerts, rules
@@ -19,6 +24,7 @@ SEVERITIES: Final = frozenset({"critical", "warning", "info"})
 AT_ONCE: Final = frozenset({"BerthmasterFlushFoundPod"})
 EXPORTED: Final = {
     "berthmaster-scheduler": scheduler_samples(),
+    "berthmaster-controller": controller_samples(),
     "berthmaster-agent": agent_samples(),
 }
 each_file = pytest.mark.parametrize("path", RULE_FILES, ids=lambda path: path.stem)

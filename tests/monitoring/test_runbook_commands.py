@@ -19,7 +19,7 @@ from tests.monitoring.shipped import CHART, DASHBOARDS, ROOT
 
 PACKAGES: Final = ("scheduler_svc", "node_agent", "kubeio")
 VALUE: Final = re.compile(
-    r"\b(?:scheduler|agent|monitoring|networkPolicy|flowSchemas|rbac|certManager)"
+    r"\b(?:scheduler|controller|agent|podGroups|schedulerProfiles|monitoring|networkPolicy|flowSchemas|rbac|certManager)"
     r"(?!\.(?:md|json|yaml|coreos)\b)(?:\.\w+)+"
 )
 

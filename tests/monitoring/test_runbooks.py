@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.monitoring.exported import agent_samples, scheduler_samples
+from tests.monitoring.exported import agent_samples, controller_samples, scheduler_samples
 from tests.monitoring.promql import selectors
 from tests.monitoring.shipped import DASHBOARDS, RULE_FILES, RUNBOOKS, alerts
 
@@ -51,7 +51,7 @@ def test_a_page_asks_and_says_how_to_answer(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
 def test_metrics_that_a_page_names_are_exported(path: Path) -> None:
-    known = scheduler_samples() | agent_samples()
+    known = scheduler_samples() | controller_samples() | agent_samples()
     text = path.read_text()
     ours = [selector.name for selector in selectors(text) if selector.name.startswith(PREFIXES)]
     assert set(ours) <= known.keys()
