@@ -126,8 +126,12 @@ class Reflectors:
         self._began_seconds = read_monotonic_seconds()
         async with asyncio.TaskGroup() as group:
             self._group = group
-            for name in self.by_resource:
-                self._start(group, name)
+            try:
+                for name in self.by_resource:
+                    self._start(group, name)
+                await asyncio.Event().wait()
+            finally:
+                self._group = None
 
     def _start(self, group: asyncio.TaskGroup, name: str) -> None:
         group.create_task(self.by_resource[name].run(), name=f"reflector {name}")

@@ -1,10 +1,11 @@
 """All parts together, without a network: a dry run's Pods are bound in name."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import pytest
 
 from kubeio.api_call_metrics import ApiCallMetrics
+from kubeio.changes import Deleted, Upserted
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.login import Login
@@ -17,6 +18,7 @@ from scheduler_svc.shell.hooks import Hooks, Identity
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.startup import plan_start
 from tests.builders import make_node_info, make_pod_info
+from tests.unit.scheduler_svc.shell.scheduler_profiles.building import make_profile
 
 
 class Process:
@@ -183,3 +185,42 @@ async def test_node_that_is_gone_gets_no_binding() -> None:
     event = parts.inbox.take()
     assert "uid-p1" in repr(event)
     assert process.sample("berthmaster_api_calls_total") is None
+
+
+async def test_profiles_that_come_have_their_pods_decided_measured_and_shown(
+    process: Process,
+) -> None:
+    profiles, inbox = process.parts.profiles, process.parts.inbox
+    assert profiles is not None
+    inbox.put(NodeUpserted(make_node_info("n1", cpu=2)))
+    inbox.put(PodUpserted(make_pod_info("waits", scheduler="batch")))
+    process.work()
+    following = profiles._follower
+    following._is_listed = True
+    # What its plugins read has been listed.
+    following._kinds = Listed()
+    following.take(Upserted(make_profile("night", {"schedulerName": "batch"}, generation=4)))
+    following.follow()
+    process.work()
+    attempts = "scheduler_schedule_attempts_total"
+    assert process.sample(attempts, result="scheduled", profile="batch") == 1
+    assert process.sample(attempts, result="error", profile="batch") == 0
+    [shown] = profiles.documents()
+    assert (shown["name"], shown["generation"]) == ("night", 4)
+    assert shown["profile"]["schedulerName"] == "batch"
+    assert process.sample("berthmaster_watched_objects", resource="schedulerprofiles") == 0
+    following.take(Deleted("", "night", "uid-night"))
+    following.follow()
+    process.work()
+    assert profiles.documents() == []
+    assert set(process.parts.scheduler.profiles) == {"berthmaster"}
+
+
+class Listed:
+    """Everything has been listed."""
+
+    def __init__(self) -> None:
+        self.on_more_listed = ignore
+
+    def require(self, plugins: Collection[str]) -> bool:
+        return bool(plugins)

@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from scheduler_svc.core.effects import AttemptResult
@@ -95,3 +96,15 @@ async def test_refusals_are_counted_by_few_reasons(reason: str, label: str) -> N
     metrics = AttemptMetrics(("berthmaster",))
     metrics.refused(reason)
     assert Samples(metrics.collect)("berthmaster_pods_refused_total", reason=label) == 1
+
+
+async def test_a_profile_that_comes_later_is_shown_from_then_and_stays() -> None:
+    metrics = AttemptMetrics((PROFILE,))
+    sample = Samples(metrics.collect)
+    attempts = "scheduler_schedule_attempts_total"
+    assert sample(attempts, result="scheduled", profile="batch") is None
+    metrics.add_profile("batch")
+    assert sample(attempts, result="scheduled", profile="batch") == 0
+    metrics.bound(msgspec.structs.replace(report_bound(), scheduler_name="batch"))
+    metrics.add_profile("batch")
+    assert sample(attempts, result="scheduled", profile="batch") == 1

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,24 +10,23 @@ import pytest
 from kubeio.errors import NotFoundError, UnavailableError
 from kubeio.response import Response
 from kubeio.source import Lines
-from scheduler_svc.core.events import Event, NodeUpserted, PodDeleted, PodUpserted
+from scheduler_svc.core.events import (
+    Event,
+    NodeUpserted,
+    ObjectUpserted,
+    PodDeleted,
+    PodUpserted,
+)
 from scheduler_svc.shell.reflectors import Reflectors
 
 Documents = Mapping[str, list[dict[str, Any]]]
-PATHS = {
-    "/api/v1/nodes": "nodes",
-    "/api/v1/pods": "pods",
-    "/api/v1/namespaces": "namespaces",
-    "/apis/scheduling.k8s.io/v1/priorityclasses": "priorityclasses",
-}
-
-
 FAILED = "failed-pods"
 
 
 def view_of(path: str, params: Mapping[str, str]) -> str:
     """Name the view that asks for this."""
-    return FAILED if params.get("fieldSelector") == "status.phase=Failed" else PATHS[path]
+    is_of_failed = params.get("fieldSelector") == "status.phase=Failed"
+    return FAILED if is_of_failed else path.rpartition("/")[2]
 
 
 class FakeWatch:
@@ -44,7 +44,7 @@ class FakeServer:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self.watches = {name: FakeWatch() for name in (*PATHS.values(), FAILED)}
+        self.watches = defaultdict[str, FakeWatch](FakeWatch)
         self.is_away: set[str] = set()
         self.unserved: set[str] = set()
 
@@ -164,6 +164,41 @@ async def test_bad_object_is_skipped_and_counted_and_the_others_come(
     assert event.node.name == "good"
     assert rig.reflectors.by_resource["nodes"].statistics.decode_failure_count == 1
     assert [r.getMessage() for r in caplog.records if "name=bad" in r.getMessage()] != []
+
+
+async def test_what_is_required_later_is_watched_and_told_when_it_is_listed() -> None:
+    server = FakeServer({"persistentvolumes": [{"metadata": metadata("pv", "u1")}]})
+    rig = Rig(server)
+    told: list[bool] = []
+    plugins = {"VolumeBinding"}
+    rig.reflectors.on_more_listed = lambda: told.append(rig.reflectors.require(plugins))
+    running = asyncio.create_task(rig.reflectors.run())
+    for _ in range(50):
+        await asyncio.sleep(0)
+    # The first list has been told of, at which it was required; and all that this made.
+    assert told[0] is False
+    assert told[-1] is True
+    assert rig.listed_count == 1
+    assert rig.reflectors.is_listed
+    assert "persistentvolumes" in rig.reflectors.by_resource
+    assert [type(event) for event in rig.events] == [ObjectUpserted]
+    assert rig.reflectors.require({"VolumeZone", "NodeName"})
+    running.cancel()
+    await asyncio.wait([running])
+
+
+async def test_what_is_required_before_the_start_is_watched_from_then() -> None:
+    rig = Rig(FakeServer({}))
+    assert not rig.reflectors.require({"VolumeBinding"})
+    await rig.run_until_quiet()
+    assert rig.reflectors.require({"VolumeBinding"})
+
+
+async def test_the_cluster_is_known_whatever_is_required_later() -> None:
+    rig = Rig(FakeServer({}))
+    await rig.run_until_quiet()
+    assert not rig.reflectors.require({"VolumeBinding"})
+    assert rig.reflectors.is_listed
 
 
 def test_nodes_and_pods_are_asked_for_first_after_an_outage() -> None:

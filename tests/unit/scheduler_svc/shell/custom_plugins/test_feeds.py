@@ -10,6 +10,7 @@ from berthmaster.plugin import FeedApi, Node, NodePlugin, Pod, Reject
 from scheduler_svc.core.custom_plugins.adapt import adapt
 from scheduler_svc.core.custom_plugins.guard import PlainGuard
 from scheduler_svc.core.events import Event, FeedUpdated
+from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.shell.custom_plugins import feeds as feeds_module
 from scheduler_svc.shell.custom_plugins.feeds import RunningFeeds, feeds_of
 from tests.builders import make_profile
@@ -64,3 +65,45 @@ async def test_what_feeds_tell_become_events(
     assert told == [FeedUpdated(name, "Fed", number) for number in (1, 2, 3)]
     problems = [getattr(r, "problem", r.__dict__) for r in caplog.records]
     assert len(problems) == 2
+
+
+class Counting(NodePlugin[Any]):
+    """Tells who runs."""
+
+    def __init__(self, args: Any = None, *, who: str = "") -> None:
+        super().__init__(args)
+        self.who = who
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return None
+
+    async def feed(self, api: FeedApi) -> AsyncIterator[str]:
+        yield self.who
+        await asyncio.Event().wait()
+
+
+async def test_feeds_follow_the_profiles_that_are_served() -> None:
+    def profile(who: str) -> Profile:
+        adapter = adapt(Counting(who=who), PlainGuard())
+        return make_profile({"preFilter": [adapter], "filter": [adapter]})
+
+    first, second = profile("first"), profile("second")
+    told: asyncio.Queue[Event] = asyncio.Queue()
+    feeds = RunningFeeds(NO_API, told.put_nowait)
+    running = asyncio.create_task(feeds.run())
+    async with asyncio.timeout(10):
+        for profiles, value in (([first], "first"), ([first, second], "second")):
+            feeds.follow(profiles)
+            event = await told.get()
+            assert isinstance(event, FeedUpdated)
+            assert event.value == value
+        # One that went and comes again starts anew; the other has gone on.
+        feeds.follow([second])
+        await asyncio.sleep(0)
+        feeds.follow([second, first])
+        event = await told.get()
+        assert isinstance(event, FeedUpdated)
+        assert event.value == "first"
+    assert told.empty()
+    running.cancel()
+    await asyncio.wait([running])

@@ -244,3 +244,35 @@ def test_plugins_of_a_flag_run_in_profiles_that_do_not_name_them() -> None:
     }
     compiled = compile_profile(make_profile("batch", spec), (), STATIC, users)
     assert "OneATeam" in compiled.core.plugin_names
+
+
+class Raising(NodePlugin[Any]):
+    """Cannot say what it waits for."""
+
+    def filter(self, pod: Any, node: Any) -> str | None:
+        """Pass everything."""
+        return None
+
+    def events_to_register(self) -> Any:
+        """Fail."""
+        raise OSError("on purpose")
+
+
+def test_a_users_plugin_that_cannot_say_what_it_waits_for_is_a_mistake() -> None:
+    registry = plugin_registry(CustomPlugins({"Raising": Raising}))
+    spec = {
+        "schedulerName": "batch",
+        "plugins": {"multiPoint": {"enabled": [{"name": "Raising"}]}},
+    }
+    assert told(mistakes_of(spec, registry=registry)) == [
+        (
+            "spec.plugins",
+            "Invalid value: events_to_register of a plugin failed: OSError: on purpose",
+        )
+    ]
+
+
+def test_whatever_is_in_an_object_it_ends_nobody() -> None:
+    [(path, body)] = told(mistakes_of({"schedulerName": "batch", "plugins": object()}))
+    assert path == "spec"
+    assert "cannot be judged: TypeError" in body
