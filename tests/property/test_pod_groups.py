@@ -32,6 +32,7 @@ group_names = st.sampled_from(GROUPS)
 node_names = st.sampled_from(NODES)
 sizes = st.sampled_from([1, 2, 4])
 choices = st.integers(0, 30)
+priorities = st.sampled_from([0, 0, 1])
 
 
 class GroupMachine(RuleBasedStateMachine):
@@ -46,11 +47,16 @@ class GroupMachine(RuleBasedStateMachine):
         self.zones = ""
         self.count = 0
 
-    @initialize(pack_by=st.sampled_from(["", "", "zone"]))
-    def begin(self, pack_by: str) -> None:
+    @initialize(
+        pack_by=st.sampled_from(["", "", "zone"]),
+        minimums=st.tuples(st.integers(1, 4), st.integers(2, 4)),
+    )
+    def begin(self, pack_by: str, minimums: tuple[int, int]) -> None:
         self.zones = pack_by
         self.node_comes("n1", 4)
         self.node_comes("n2", 4)
+        for name, min_count in zip(GROUPS, minimums, strict=True):
+            self.group_comes(name, min_count)
 
     @rule(name=node_names, cpu=st.sampled_from([2, 4, 6]))
     def node_comes(self, name: str, cpu: int) -> None:
@@ -73,19 +79,26 @@ class GroupMachine(RuleBasedStateMachine):
         if self.groups.pop(name, None) is not None:
             self.stage.tell(ObjectDeleted(ObjectKind.POD_GROUP, f"default/{name}"))
 
-    @rule(group=st.sampled_from(["", *GROUPS, *GROUPS]), cpu=sizes, priority=st.integers(0, 1))
-    def pod_comes(self, group: str, cpu: int, priority: int) -> None:
-        if len(self.pods) == MAX_PODS:
-            return
-        self.count += 1
-        name = f"p{self.count}"
+    @rule(group=group_names, cpus=st.lists(sizes, min_size=1, max_size=5), priority=priorities)
+    def members_come(self, group: str, cpus: list[int], priority: int) -> None:
+        for cpu in cpus:
+            name = self.new_name()
+            pod = make_member(name, group, requests={"cpu": str(cpu)}, priority=priority)
+            self.pod_comes(pod)
+
+    @rule(cpu=sizes, priority=priorities)
+    def another_pod_comes(self, cpu: int, priority: int) -> None:
         requests = {"cpu": str(cpu)}
-        if group:
-            pod = make_member(name, group, requests=requests, priority=priority)
-        else:
-            pod = make_pod_info(name, requests=requests, priority=priority)
-        self.pods[pod.uid] = pod
-        self.stage.add(pod)
+        self.pod_comes(make_pod_info(self.new_name(), requests=requests, priority=priority))
+
+    def new_name(self) -> str:
+        self.count += 1
+        return f"p{self.count}"
+
+    def pod_comes(self, pod: PodInfo) -> None:
+        if len(self.pods) < MAX_PODS:
+            self.pods[pod.uid] = pod
+            self.stage.add(pod)
 
     @rule(choice=choices, is_graceful=st.booleans())
     def pod_goes(self, choice: int, is_graceful: bool) -> None:
@@ -104,6 +117,11 @@ class GroupMachine(RuleBasedStateMachine):
     @rule(refused=st.booleans())
     def an_attempt(self, refused: bool) -> None:
         self.step(refuses_first=refused)
+
+    @rule()
+    def all_attempts(self) -> None:
+        while self.step():
+            pass
 
     def step(self, *, refuses_first: bool = False) -> bool:
         effects = self.stage.scheduler.step(at(self.stage.seconds))
@@ -160,10 +178,12 @@ class GroupMachine(RuleBasedStateMachine):
         """Come to rest: then a scheduler that is started anew finds nothing to do either."""
         if not self.nodes:
             return
-        for _ in range(40):
-            while self.step():
-                pass
-            self.stage.wait(5)
+        self.all_attempts()
+        self.node_comes("n3", 6)
+        for _ in range(4):
+            self.all_attempts()
+            self.stage.wait(11)
+        self.all_attempts()
         scheduler = self.stage.scheduler
         if scheduler.statistics().held_group_count:
             return
