@@ -224,7 +224,8 @@ class ObservationReporter:
             "apiVersion": f"{RESOURCE.group}/{RESOURCE.version}",
             "kind": KIND,
             "metadata": {"name": write.object_name, "uid": write.uid},
-            "status": {} if write.generation is None else {"observedBy": [entry]},
+            # Not without the list: a status of which nothing is left is null, and refused.
+            "status": {"observedBy": [] if write.generation is None else [entry]},
         }
         await self._client.call(
             "PATCH",
