@@ -7,6 +7,7 @@ from typing import Any, Final
 from deploy.controlplane import ControlPlane
 from tests.faultproxy import LoseAnswer, Match
 from tests.integration.rest import create, read, request
+from tests.integration.rights.kinds import create_profile
 from tests.integration.scheduler_faults.link import Link
 from tests.integration.scheduler_process import SchedulerProcess
 
@@ -159,6 +160,10 @@ class Case:
         spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
         create(self.plane, CLAIMS, {"metadata": {"name": self.name}, "spec": spec})
         self.pod(resourceClaims=[{"name": "d", "resourceClaimName": self.name}])
+
+    def profile(self) -> None:
+        """Create a profile to be followed."""
+        create_profile(self.plane, self.name)
 
     def pod_with_extended_resource(self, **spec: Any) -> dict[str, Any]:
         """Create a Pod that asks for a device by its extended resource."""

@@ -11,7 +11,7 @@ import yaml
 from deploy.controlplane import ControlPlane, Reporter
 from tests.integration.rest import create
 from tests.integration.rights.case import HIGH
-from tests.integration.rights.controller_case import BUILT_IN_GROUPS, define_kinds
+from tests.integration.rights.kinds import BUILT_IN_GROUPS, define_kinds
 from tests.integration.rights.roles import Right, create_account
 from tests.integration.scheduler_faults.loop_thread import LoopThread
 

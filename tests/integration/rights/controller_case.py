@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from deploy.controlplane import ControlPlane
-from tests.integration.rest import create, read, request, wait_for
-from tests.integration.rights.case import DEFAULT, EVENTS, PODS
+from tests.integration.rest import create, read, request
+from tests.integration.rights.case import EVENTS, PODS
+from tests.integration.rights.kinds import (
+    GROUPS,
+    GROUPS_OF_KUBERNETES,
+    PROFILES,
+    create_profile,
+)
 from tests.integration.scheduler_process import SchedulerProcess
 
-_CRDS: Final = Path(__file__).parents[3] / "charts/berthmaster/crds"
-_DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_NAMESPACE: Final = DEFAULT.removeprefix("/api/v1/")
-BUILT_IN_GROUPS: Final = "scheduling.k8s.io/v1alpha2"
-GROUPS: Final = f"/apis/scheduling.x-k8s.io/v1alpha1/{_NAMESPACE}/podgroups"
-GROUPS_OF_KUBERNETES: Final = f"/apis/{BUILT_IN_GROUPS}/{_NAMESPACE}/podgroups"
-PROFILES: Final = "/apis/berthmaster.dev/v1alpha1/schedulerprofiles"
 MEMBER_OF: Final = "scheduling.x-k8s.io/pod-group"
-
-
-def define_kinds(plane: ControlPlane) -> None:
-    """Define the chart's kinds, and wait until their objects can be listed."""
-    for file in sorted(_CRDS.iterdir()):
-        create(plane, _DEFINITIONS, yaml.safe_load(file.read_text()))
-    for path in (GROUPS, PROFILES):
-        wait_for(f"{path} is served", partial(_is_served, plane, path))
-
-
-def _is_served(plane: ControlPlane, path: str) -> bool:
-    return request(plane, "GET", f"{path}?limit=1")[0] == 200
 
 
 class ControllerCase:
@@ -86,16 +69,7 @@ class ControllerCase:
 
     def profile(self) -> None:
         """Create a profile."""
-        create(
-            self._plane,
-            PROFILES,
-            {
-                "apiVersion": "berthmaster.dev/v1alpha1",
-                "kind": "SchedulerProfile",
-                "metadata": {"name": self.name},
-                "spec": {"schedulerName": self.name},
-            },
-        )
+        create_profile(self._plane, self.name)
 
     def ask_for_metrics(self) -> None:
         """Have it ask about somebody."""

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.rights.case import CLAIMS, HIGH, PODS, VOLUME_CLAIMS, VOLUMES, Case
+from tests.integration.rights.kinds import PROFILES
 
 
 class Scenario(NamedTuple):
@@ -108,6 +109,11 @@ def leave_a_claim_behind(case: Case) -> None:
     assert status == 200, answer
 
 
+def serve_a_profile(case: Case) -> None:
+    """A profile that is made while the scheduler runs."""
+    case.profile()
+
+
 def ask_for_metrics(case: Case) -> None:
     """Somebody who is to be asked about."""
     case.ask("GET", "/metrics", token=case.reader)
@@ -146,6 +152,10 @@ def _is_claim_gone(case: Case) -> bool:
     return request(case.plane, "GET", f"{CLAIMS}/{case.name}")[0] == 404
 
 
+def _is_observed(case: Case) -> bool:
+    return bool(read(case.plane, f"{PROFILES}/{case.name}").get("status", {}).get("observedBy"))
+
+
 def _is_counted_twice(case: Case) -> bool:
     return any((event.get("series") or {}).get("count", 0) >= 2 for event in case.events())
 
@@ -173,6 +183,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "patch resourceclaims/status": _DEVICE,
     "patch resourceclaims/binding": _DEVICE,
     "delete resourceclaims": Scenario(leave_a_claim_behind, _is_claim_gone),
+    "patch schedulerprofiles/status": Scenario(serve_a_profile, _is_observed),
     "create events": Scenario(place, lambda case: bool(case.events())),
     "create tokenreviews": _METRICS,
     "create subjectaccessreviews": _METRICS,

@@ -14,13 +14,9 @@ import pytest
 from deploy.controlplane import ControlPlane
 from tests.integration.rest import request, wait_for
 from tests.integration.rights.audit import calls_of, right_of
-from tests.integration.rights.controller_case import (
-    GROUPS,
-    GROUPS_OF_KUBERNETES,
-    PROFILES,
-    ControllerCase,
-)
+from tests.integration.rights.controller_case import ControllerCase
 from tests.integration.rights.forked import ForkedController
+from tests.integration.rights.kinds import GROUPS, GROUPS_OF_KUBERNETES, PROFILES
 from tests.integration.rights.roles import Account, Right, create_account, rights_of
 
 pytestmark = pytest.mark.integration

@@ -21,10 +21,11 @@ from kubeio.credentials import Credentials
 from scheduler_svc.shell.extenders.full_objects import FullObjects
 from scheduler_svc.shell.extenders.wire import ExtenderError
 from tests.faultproxy import FaultProxy
-from tests.integration.rest import request, wait_for
+from tests.integration.rest import read, request, wait_for
 from tests.integration.rights.audit import calls_of, right_of
-from tests.integration.rights.case import Case
+from tests.integration.rights.case import PODS, Case
 from tests.integration.rights.forked import ForkedScheduler
+from tests.integration.rights.kinds import PROFILES
 from tests.integration.rights.roles import Account, Right, create_account, rights_of
 from tests.integration.rights.scheduler_scenarios import SCENARIOS
 from tests.integration.scheduler_faults.link import Link
@@ -35,10 +36,20 @@ pytestmark = pytest.mark.integration
 
 CLUSTER: Final = rights_of("ClusterRole", "berthmaster-scheduler")
 LEASE: Final = rights_of("Role", "berthmaster-lease")
-VIEWS: Final = [right for right in CLUSTER if right.verb in ("list", "watch")]
+PROFILE_VIEWS: Final = [
+    right
+    for right in CLUSTER
+    if right.verb in ("list", "watch") and right.resource == "schedulerprofiles"
+]
+VIEWS: Final = [
+    right for right in CLUSTER if right.verb in ("list", "watch") and right not in PROFILE_VIEWS
+]
 WRITES: Final = [right for right in CLUSTER if str(right) in SCENARIOS]
-VIEWS_OF: Final = {"pods": {"pods", "failed-pods"}}
-"""By resource, where there are more views than one, or one of another name."""
+VIEWS_OF: Final = {
+    ("", "pods"): {"pods", "failed-pods"},
+    ("scheduling.k8s.io", "podgroups"): {"podgroups.scheduling.k8s.io"},
+}
+"""By group and resource, where there are more views than one, or one of another name."""
 NODES_IN_FULL: Final = Right("get", resource="nodes")
 LEASE_PATH: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berthmaster"
 OPEN: Final = ("--authorization", "none")
@@ -95,7 +106,7 @@ def test_view_that_may_not_be_had_is_named_by_readiness(
 ) -> None:
     account = account_without(plane, tmp_path, missing)
     with scheduler(account.kubeconfig_path, tmp_path, ALONE, *OPEN) as process:
-        views = VIEWS_OF.get(missing.resource, {missing.resource})
+        views = VIEWS_OF.get((missing.group, missing.resource), {missing.resource})
         checks = {f"[-]watch-{view}" for view in views}
         wait_for("/readyz tells", lambda: checks <= failing(process, missing))
         assert failing(process, missing) == checks
@@ -103,6 +114,17 @@ def test_view_that_may_not_be_had_is_named_by_readiness(
         # Without a list the cluster is not known; without a watch what was listed is.
         is_ready_to_lead = "Listed the cluster" in process.log()
         assert is_ready_to_lead == (missing.verb == "watch")
+
+
+@pytest.mark.parametrize("missing", PROFILE_VIEWS, ids=str)
+def test_profiles_that_may_not_be_had_are_told_of_and_the_others_served(
+    plane: ControlPlane, tmp_path: Path, missing: Right
+) -> None:
+    account = account_without(plane, tmp_path, missing)
+    with scheduler(account.kubeconfig_path, tmp_path, ALONE, *OPEN) as process:
+        assert says(process.wait_line("reason=forbidden"), missing)
+        process.wait_line("Leading:")
+        wait_for("it is ready", lambda: process.get("/readyz")[0] == 200)
 
 
 @pytest.mark.parametrize("missing", WRITES, ids=str)
@@ -124,16 +146,16 @@ def test_what_may_not_be_done_is_told_of(
             return says(process.log(), missing) or (bool(missing.path) and says(answers, missing))
 
         wait_for("the log tells", is_told)
-        delete_pods(plane, case.name)
+        delete_made(plane, case.name)
 
 
-def delete_pods(plane: ControlPlane, prefix: str) -> None:
-    """Delete what is there, so that the next scheduler is not asked to place it."""
+def delete_made(plane: ControlPlane, prefix: str) -> None:
+    """Delete Pods and profiles, so that the next scheduler has nothing to do about them."""
     at_once = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-    pods = "/api/v1/namespaces/default/pods"
-    for pod in request(plane, "GET", pods)[1]["items"]:
-        if pod["metadata"]["name"].startswith(prefix):
-            request(plane, "DELETE", f"{pods}/{pod['metadata']['name']}", at_once)
+    for collection in (PODS, PROFILES):
+        for item in request(plane, "GET", collection)[1]["items"]:
+            if item["metadata"]["name"].startswith(prefix):
+                request(plane, "DELETE", f"{collection}/{item['metadata']['name']}", at_once)
 
 
 @pytest.mark.parametrize("missing", LEASE, ids=str)
@@ -167,7 +189,7 @@ async def test_node_that_may_not_be_read_is_told_of(plane: ControlPlane, tmp_pat
 
 
 def test_every_right_is_tried() -> None:
-    needed = {right for right in CLUSTER if right not in VIEWS and right not in WRITES}
+    needed = set(CLUSTER) - {*VIEWS, *PROFILE_VIEWS, *WRITES}
     assert needed == {NODES_IN_FULL}
     assert SCENARIOS.keys() == {str(right) for right in WRITES}
 
@@ -213,9 +235,12 @@ async def test_nothing_is_refused_with_all_rights_and_all_are_used(
         process.send_signal(signal.SIGTERM)
         assert process.wait_exit() == 0
         assert "orbidden" not in process.log()
-        delete_pods(plane, "all-")
+        [profile] = read(plane, PROFILES)["items"]
+        assert not profile.get("status", {}).get("observedBy")  # it has taken itself out
+        delete_made(plane, "all-")
     calls = calls_of(audit_log, account)
-    assert [call for call in calls if call["responseStatus"]["code"] in (401, 403, 422)] == []
+    refused = [call for call in calls if call["responseStatus"]["code"] in (401, 403, 422)]
+    assert [(call["requestURI"], call["responseStatus"]) for call in refused] == []
     seen = {right_of(call) for call in calls}
     unused = [right for right in (*CLUSTER, *LEASE) if right._replace(name="") not in seen]
     # Of these the API server asks nobody by a call of their own.

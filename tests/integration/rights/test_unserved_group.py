@@ -15,6 +15,8 @@ from tests.integration.rights.forked import ForkedScheduler
 pytestmark = pytest.mark.integration
 
 DEVICES = ("deviceclasses", "resourceslices", "resourceclaims")
+# Which nobody has defined here.
+GROUPS = ("podgroups", "podgroups.scheduling.k8s.io")
 
 
 def test_pods_are_placed_and_readiness_says_what_is_not_served(tmp_path: Path) -> None:
@@ -40,9 +42,9 @@ def test_pods_are_placed_and_readiness_says_what_is_not_served(tmp_path: Path) -
             log = process.log().splitlines()
         assert status == 200, text
         noted = [line for line in text.splitlines() if UNSERVED in line]
-        assert noted == [f"[+]watch-{name} ok: {UNSERVED}" for name in DEVICES]
+        assert noted == [f"[+]watch-{name} ok: {UNSERVED}" for name in (*DEVICES, *GROUPS)]
         [listed] = [line for line in log if "Listed the cluster" in line]
         unserved = listed.rpartition("not_served=")[2].split(",")
-        assert sorted(unserved) == sorted(DEVICES)
+        assert sorted(unserved) == sorted((*DEVICES, *GROUPS))
         assert [line for line in log if "resource.k8s.io" in line] == []
         assert [line for line in log if "WARN" in line or "ERROR" in line] == []
