@@ -41,7 +41,7 @@ def request(
 def _document(response: http.client.HTTPResponse) -> dict[str, Any]:
     """Read the answer; the path of a kind that is not served yet has one in plain text."""
     text = response.read().decode()
-    if response.headers.get_content_type() != "application/json":
+    if response.status == 404 and response.headers.get_content_type() == "text/plain":
         return {"message": text}
     document: dict[str, Any] = json.loads(text)
     return document
