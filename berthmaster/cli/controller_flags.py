@@ -8,7 +8,7 @@ from berthmaster.cli.daemon_flags import FILE, LOGGING_OPTIONS, login_options, s
 from berthmaster.cli.election_flags import election_options
 from berthmaster.cli.grouped import GroupedOption
 from scheduler_svc.controller.options import DEFAULT_PORT, LEASE_NAME
-from scheduler_svc.shell.options import DEFAULT_SCHEDULER_NAME
+from scheduler_svc.shell.shared_options import DEFAULT_SCHEDULER_NAME
 
 CLUSTER: Final = "Cluster"
 PROFILES: Final = "What SchedulerProfiles are judged beside: as the schedulers are given it"

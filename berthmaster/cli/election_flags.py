@@ -5,7 +5,7 @@ from typing import Any, Final
 import click
 
 from berthmaster.cli.grouped import Duration, GroupedOption
-from scheduler_svc.shell.options import LeaderElectionOptions
+from scheduler_svc.shell.shared_options import LeaderElectionOptions
 
 ELECTION: Final = "Leader election"
 

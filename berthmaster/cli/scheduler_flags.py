@@ -12,7 +12,7 @@ from berthmaster.cli.daemon_flags import (
 )
 from berthmaster.cli.election_flags import election_options
 from berthmaster.cli.grouped import Duration, GroupedOption
-from scheduler_svc.shell.options import DEFAULT_SCHEDULER_NAME
+from scheduler_svc.shell.shared_options import DEFAULT_SCHEDULER_NAME
 
 CONFIGURATION: Final = "Configuration"
 BINDING: Final = "Binding"

@@ -20,11 +20,8 @@ from scheduler_svc.shell.config.schema import DEFAULT_SCHEDULER_NAME as KUBE_SCH
 from scheduler_svc.shell.config.schema import LeaderElection
 from scheduler_svc.shell.configuration_file import read_configuration
 from scheduler_svc.shell.custom_plugins import load_custom_plugins
-from scheduler_svc.shell.options import (
-    DEFAULT_SCHEDULER_NAME,
-    LeaderElectionOptions,
-)
 from scheduler_svc.shell.scheduler_profiles.validation import plugin_registry
+from scheduler_svc.shell.shared_options import DEFAULT_SCHEDULER_NAME, LeaderElectionOptions
 
 DEFAULT_PORT: Final = 10261
 LEASE_NAME: Final = CONTROLLER_NAME

@@ -9,7 +9,8 @@ from scheduler_svc.shell.config import (
     ConfigurationError,
     default_configuration,
 )
-from scheduler_svc.shell.options import LeaderElectionOptions, SchedulerOptions
+from scheduler_svc.shell.options import SchedulerOptions
+from scheduler_svc.shell.shared_options import LeaderElectionOptions
 from scheduler_svc.shell.startup import (
     StartPlan,
     effective_configuration,
