@@ -98,6 +98,8 @@ class Census:
         Is told when other resources are served than before; first, of those there are.
     on_complete
         Is told when kopf has told of all that a list has shown.
+    on_stalled
+        Is told when kopf is found not to tell of changes.
 
     Attributes
     ----------
@@ -113,6 +115,7 @@ class Census:
         holdings: Holdings,
         on_served: Callable[[frozenset[CustomResource]], None],
         on_complete: Callable[[], None],
+        on_stalled: Callable[[], None],
         *,
         resources: Collection[CustomResource] = ALL_RESOURCES,
         seed: int = 0,
@@ -122,6 +125,7 @@ class Census:
         self._holdings = holdings
         self._on_served = on_served
         self._on_complete = on_complete
+        self._on_stalled = on_stalled
         self._resources = resources
         self._jitter = Jitter(seed)
         self._clock = clock
@@ -232,6 +236,7 @@ class Census:
                     "kopf does not tell of changes that a list shows",
                     extra=fields(count=len(overdue), first=overdue[0]),
                 )
+                self._on_stalled()
         if not lagging and not self.is_complete:
             self.is_complete = True
             self._on_complete()

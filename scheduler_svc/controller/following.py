@@ -24,6 +24,10 @@ class Following(Generic[V]):
             self._value = value
             self._has_changed.set()
 
+    def begin_anew(self) -> None:
+        """End the work for the same value, and begin it again."""
+        self._has_changed.set()
+
     async def run(self) -> None:
         """Work until cancelled."""
         while True:

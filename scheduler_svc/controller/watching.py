@@ -48,6 +48,7 @@ class Watching:
             reconciliation.holdings,
             on_served=self._follow,
             on_complete=reconciliation.note_objects,
+            on_stalled=self._operator.begin_anew,
             seed=seed,
         )
 

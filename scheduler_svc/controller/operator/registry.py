@@ -14,8 +14,11 @@ def make_registry(
     resources: Collection[CustomResource],
     tell: Told,
     log_in: Callable[[], Awaitable[kopf.AiohttpSession]],
+    on_ending: Callable[[], None] = lambda: None,
 ) -> kopf.OperatorRegistry:
     """Register handlers of exactly these resources, and of the login.
+
+    `on_ending` is called when kopf is about to end, for whatever reason.
 
     Only ``on.event`` is used: every other kind of handler makes kopf write to the objects,
     annotations or finalizers.
@@ -25,6 +28,10 @@ def make_registry(
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.AiohttpSession:
         return await log_in()
+
+    @kopf.on.cleanup(registry=registry)
+    async def ending(**_: Any) -> None:
+        on_ending()
 
     for resource in resources:
         _register(registry, resource, tell)

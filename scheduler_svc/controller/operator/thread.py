@@ -24,6 +24,9 @@ from scheduler_svc.controller.operator.settings import operator_settings
 
 BEAT_SECONDS: Final = 1.0
 STOP_SECONDS: Final = 3.0
+END_SECONDS: Final = 1.0
+CANCEL_SECONDS: Final = 0.1
+CANCEL_COUNT: Final = 10
 FIRST_RESTART_SECONDS: Final = 1.0
 LONGEST_RESTART_SECONDS: Final = 30.0
 
@@ -119,18 +122,25 @@ class OperatorThread:
     ) -> None:
         """Run kopf; this is its thread."""
         quiet_logs()
+        ending = asyncio.Event()
         beat = asyncio.create_task(self._beat(stop))
-        try:
-            await kopf.operator(
-                registry=make_registry(resources, tell, self._log_in),
+        operator = asyncio.create_task(
+            kopf.operator(
+                registry=make_registry(resources, tell, self._log_in, ending.set),
                 settings=operator_settings(),
                 clusterwide=True,
                 standalone=True,
                 stop_flag=stop,
             )
+        )
+        try:
+            await _until_ended(operator, ending)
         finally:
             stop.set()  # a thread of the loop's executor waits for it, and the loop for that
             beat.cancel()
+            await _cancel_the_rest()
+        if operator.done() and not operator.cancelled() and (error := operator.exception()):
+            raise error
 
     async def _log_in(self) -> kopf.AiohttpSession:
         try:
@@ -143,6 +153,35 @@ class OperatorThread:
         while not stop.is_set():
             self._beat_at = time.monotonic()
             await asyncio.sleep(BEAT_SECONDS)
+
+
+async def _until_ended(operator: asyncio.Task[None], ending: asyncio.Event) -> None:
+    """Wait for kopf's end, from when it begins to end for so long only.
+
+    A watcher that fails beside another one never ends (kopf 1.45.2): it is cancelled once,
+    while it waits for a login that nobody will make any more.
+    """
+    begun = asyncio.create_task(ending.wait())
+    try:
+        await asyncio.wait((operator, begun), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((operator,), timeout=END_SECONDS)
+    finally:
+        begun.cancel()
+
+
+async def _cancel_the_rest() -> None:
+    """Cancel all other tasks of this loop, again and again: some take one for another's."""
+    this = asyncio.current_task()
+    for _ in range(CANCEL_COUNT):
+        tasks = [task for task in asyncio.all_tasks() if task is not this]
+        if not tasks:
+            return
+        for task in tasks:
+            task.cancel()
+        done, _ = await asyncio.wait(tasks, timeout=CANCEL_SECONDS)
+        for task in done:
+            if not task.cancelled():
+                task.exception()  # it has been told of; unasked, asyncio would tell of it too
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *arguments: Any) -> None:

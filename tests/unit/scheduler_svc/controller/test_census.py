@@ -39,6 +39,7 @@ class Bench:
         self.now = 1000.0
         self.served: list[frozenset[CustomResource]] = []
         self.complete_count = 0
+        self.stalled_count = 0
         self.api = ScriptedApi()
         self.holdings = Holdings(lambda _: None)
         self.census = Census(
@@ -46,9 +47,13 @@ class Bench:
             self.holdings,
             self.served.append,
             self._note_complete,
+            self._note_stalled,
             resources=(POD_GROUPS, SCHEDULER_PROFILES),
             clock=lambda: self.now,
         )
+
+    def _note_stalled(self) -> None:
+        self.stalled_count += 1
 
     def _note_complete(self) -> None:
         self.complete_count += 1
@@ -119,6 +124,7 @@ async def test_a_watch_that_has_stalled_is_found_by_the_second_list() -> None:
     assert bench.census.stalled_seconds() == 30
     await bench.take(listed(8))
     assert bench.census.stalled_seconds() == 60
+    assert bench.stalled_count == 1
     bench.holdings.tell(held(version=8))
     await bench.take(listed(8))
     assert bench.census.stalled_seconds() is None

@@ -26,13 +26,15 @@ async def test_work_is_for_the_newest_value_and_none_means_no_work() -> None:
     following.set("a")
     following.set("b")
     await wait_until(lambda: begun == ["a", "b"], what="work for b")
+    following.begin_anew()
+    await wait_until(lambda: begun == ["a", "b", "b"], what="work for b again")
     following.set(None)
-    await wait_until(lambda: ended == ["a", "b"], what="no work")
+    await wait_until(lambda: ended == ["a", "b", "b"], what="no work")
     following.set("c")
-    await wait_until(lambda: begun == ["a", "b", "c"], what="work for c")
+    await wait_until(lambda: begun == ["a", "b", "b", "c"], what="work for c")
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert ended == ["a", "b", "c"]
+    assert ended == ["a", "b", "b", "c"]
 
 
 async def test_a_failure_of_the_work_is_its_own() -> None:
