@@ -18,6 +18,17 @@ RULE_FILES: Final = tuple(sorted((CHART / "rules").glob("*.yaml")))
 DASHBOARD_FILES: Final = tuple(sorted((CHART / "dashboards").glob("*.json")))
 
 
+_JOBS: Final = {"scheduler": "berthmaster-scheduler", "node": "berthmaster-agent"}
+_CHOICES: Final = {
+    "cluster": ".*",
+    "namespace": ".*",
+    "release": ".*",
+    "profile": ".*",
+    "node": ".*",
+    "__rate_interval": "1m",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One query of a dashboard; `where` is for people."""
@@ -70,6 +81,14 @@ def queries(path: Path) -> list[Query]:
         for panel in shown
         for target in panel.get("targets", ())
     ]
+
+
+def everything_chosen(query: Query) -> str:
+    """Give a query as Grafana sends it with everything chosen."""
+    choices = {**_CHOICES, "job": _JOBS[query.where.partition(":")[0]]}
+    expression = re.sub(r"\$(\w+)", lambda found: choices[found[1]], query.expression)
+    assert "$" not in expression
+    return expression
 
 
 def rules(path: Path) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from math import isnan
@@ -15,7 +14,14 @@ from tests.monitoring.observed_cluster import ObservedCluster, observed_cluster
 from tests.monitoring.prometheus_package import program
 from tests.monitoring.prometheus_process import PrometheusProcess
 from tests.monitoring.runbook_commands import expressions
-from tests.monitoring.shipped import DASHBOARD_FILES, RULE_FILES, Query, queries, rules
+from tests.monitoring.shipped import (
+    DASHBOARD_FILES,
+    RULE_FILES,
+    Query,
+    everything_chosen,
+    queries,
+    rules,
+)
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -29,15 +35,6 @@ KUBELET_MEAN: Final = (
 )
 ONE_READING: Final = frozenset({f"{KUBELET_MEAN} ({letter})" for letter in "BCD"})
 """Queries whose figures come from the kubelet once a minute: here there is no second reading."""
-JOBS: Final = {"scheduler": "berthmaster-scheduler", "node": "berthmaster-agent"}
-CHOICES: Final = {
-    "cluster": ".*",
-    "namespace": ".*",
-    "release": ".*",
-    "profile": ".*",
-    "node": ".*",
-    "__rate_interval": "1m",
-}
 DEADLINE_SECONDS: Final = 90.0
 
 
@@ -59,18 +56,10 @@ def prometheus(
         yield running
 
 
-def chosen(query: Query) -> str:
-    """Give a query as Grafana sends it with everything chosen."""
-    choices = {**CHOICES, "job": JOBS[query.where.partition(":")[0]]}
-    expression = re.sub(r"\$(\w+)", lambda found: choices[found[1]], query.expression)
-    assert "$" not in expression
-    return expression
-
-
 def has_data(prometheus: PrometheusProcess, query: Query) -> bool:
     if query.where in ONE_READING:
-        return bool(prometheus.query(chosen(query)))
-    return has_figures(prometheus, chosen(query))
+        return bool(prometheus.query(everything_chosen(query)))
+    return has_figures(prometheus, everything_chosen(query))
 
 
 def has_figures(prometheus: PrometheusProcess, expression: str) -> bool:
@@ -112,7 +101,7 @@ def test_expressions_of_the_runbooks_return_data(prometheus: PrometheusProcess) 
 def test_those_without_data_exist_and_are_understood(prometheus: PrometheusProcess) -> None:
     assert NEEDS_EVENT.keys() <= QUERIES.keys()
     for where in NEEDS_EVENT:
-        prometheus.query(chosen(QUERIES[where]))
+        prometheus.query(everything_chosen(QUERIES[where]))
 
 
 def test_all_rules_are_evaluated(prometheus: PrometheusProcess) -> None:
@@ -135,7 +124,7 @@ def test_only_the_leaders_queue_counts(prometheus: PrometheusProcess) -> None:
     wait_for("the standby's copy", lambda: prometheus.query(f"{waiting} > 0"))
     wait_for(
         "the leader has judged all",
-        lambda: prometheus.query(chosen(stat))[0]["value"][1] == "0",
+        lambda: prometheus.query(everything_chosen(stat))[0]["value"][1] == "0",
     )
     assert prometheus.query(f"{waiting} > 0 and on (instance) {standby}")
 
