@@ -12,7 +12,7 @@ from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.scheduler import Scheduler
 from tests.builders import SCHEDULER, at
 from tests.property.whole_effects import taken_devices
-from tests.property.whole_world import KINDS, World, is_pending, make_default_profiles
+from tests.property.whole_world import KINDS, World, is_pending
 
 
 def totals_of(classes: ClassCache, pod: PodInfo, columns: NodeColumns) -> Any:
@@ -33,7 +33,7 @@ def totals_of(classes: ClassCache, pod: PodInfo, columns: NodeColumns) -> Any:
 
 def rebuilt(world: World) -> Scheduler:
     """Make another scheduler that knows the same, assumptions and all."""
-    old, new, now = world.scheduler, Scheduler(make_default_profiles()), at(world.seconds)
+    old, new, now = world.scheduler, Scheduler(world.make_profiles()), at(world.seconds)
     for info in filter(None, old.columns.infos):
         new.handle(NodeUpserted(info), now)
     for kind, store in old.cluster.objects.stores.items():
@@ -106,7 +106,7 @@ def check_settled(world: World) -> None:
     waiting = {pod["metadata"]["uid"] for pod in world.server.all("Pod") if is_pending(pod)}
     places = {uid: world.scheduler.queue.place_of(uid) for uid in waiting}
     assert None not in places.values(), places
-    new, now = Scheduler(make_default_profiles()), at(world.seconds)
+    new, now = Scheduler(world.make_profiles()), at(world.seconds)
     for kind in KINDS:
         for manifest in world.server.all(kind):
             new.handle(world.server.event(kind, manifest), now)

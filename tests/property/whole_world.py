@@ -19,7 +19,7 @@ from scheduler_svc.core.effects import (
     RunCleanup,
     RunPreBind,
 )
-from scheduler_svc.core.events import Event
+from scheduler_svc.core.events import Event, ProfileSet
 from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.pods import PodInfo
@@ -69,6 +69,8 @@ class World:
         self.writers = Writers(self.server)
         self.scheduler = Scheduler(make_default_profiles(), seed=seed, witness=self._see)
         self._witness = witness
+        # What a scheduler that starts now would begin with.
+        self.make_profiles: Callable[[], Sequence[Profile]] = make_default_profiles
         self.seconds = 0.0
         self.created = 0
         self.changed_nodes: set[str] = set()
@@ -119,6 +121,12 @@ class World:
                     self.patches.append(effect)
                 case _:
                     pass
+
+    def serve(self, make: Callable[[], Sequence[Profile]]) -> None:
+        """Have a profile changed, or one that was removed be back."""
+        self.make_profiles = make
+        for profile in make():
+            self.handle(ProfileSet(profile))
 
     # Watches and writers.
 
