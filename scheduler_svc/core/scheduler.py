@@ -362,8 +362,7 @@ class Scheduler:
         """Do what is due at `next_deadline`: backoffs that end, waits that take too long."""
         self.queue.flush(now)
         self._node_events.expire(now)
-        self._groups.expire(now)
-        return self._bindings.expire(now)
+        return [*self._groups.expire(now), *self._bindings.expire(now)]
 
     def next_deadline(self) -> float | None:
         """Give the monotonic second at which `expire` is due; None while nothing waits."""

@@ -13,6 +13,7 @@ from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent
 from scheduler_svc.core.group_members import GroupMembers, group_name, is_candidate
 from scheduler_svc.core.group_objects import GroupName
 from scheduler_svc.core.pod_groups.holds import Holds
+from scheduler_svc.core.pod_groups.incomplete import IncompleteGroups
 from scheduler_svc.core.pod_groups.returns import PLUGIN
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import SchedulingQueue
@@ -21,13 +22,14 @@ _MEMBER_ADD = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD)
 
 
 class GroupEvents:
-    """Keeps the members up to date, and calls groups."""
+    """Keeps the members up to date, and calls groups; `incomplete` tells those that wait."""
 
     def __init__(self, cache: Cache, queue: SchedulingQueue, holds: Holds) -> None:
         self._cache = cache
         self._groups: GroupMembers = cache.cluster.groups
         self._queue = queue
         self._holds = holds
+        self.incomplete = IncompleteGroups(self._groups, queue)
 
     def note(self, pod: PodInfo, now: Now) -> GroupName | None:
         """Take in a Pod before anyone else does; gives its group if that is to be called after."""
@@ -37,11 +39,12 @@ class GroupEvents:
         if pod.is_finished:
             self.drop(pod.uid, now)
             return None
-        if old is None:
-            return name
-        if pod.is_terminating and not old.is_terminating:
+        if old is not None and pod.is_terminating and not old.is_terminating:
             self._lose(pod, name, now)
-        return name if is_candidate(pod) and not is_candidate(old) else None
+        if old is not None and is_candidate(pod) == is_candidate(old):
+            return None
+        self.incomplete.note(name, now)
+        return name
 
     def _lose(self, pod: PodInfo, name: GroupName, now: Now) -> None:
         """Keep the place of a member that goes, if the group runs and too few are left."""
@@ -58,6 +61,7 @@ class GroupEvents:
         pod = self._groups.drop(uid)
         if pod is None or pod.group is None:
             return
+        self.incomplete.note(pod.group, now)
         left = self._groups.of(pod.group)
         if not left:
             self._holds.leave(pod.group, now)
@@ -75,6 +79,7 @@ class GroupEvents:
         name = group_name(kind, metadata.namespace, metadata.name)
         if name is None:
             return
+        self.incomplete.note(name, now)
         if new is None:
             self._holds.leave(name, now)
             return

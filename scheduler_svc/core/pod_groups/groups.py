@@ -79,8 +79,15 @@ class PodGroups:
         """Try a popped member and the others of its group. O(members) attempts."""
         return self._cycle.run(queued, name, now, stopwatch)
 
-    def expire(self, now: Now) -> None:
-        """Give up room kept for long enough, and keep some for a group that waited too long."""
+    def expire(self, now: Now) -> list[Effect]:
+        """Give up room kept for long enough, and keep some for a group that waited too long.
+
+        Pods of groups that have been incomplete for a while are told so.
+        """
+        self._keep_room(now)
+        return self.events.incomplete.expire(now)
+
+    def _keep_room(self, now: Now) -> None:
         self._holds.expire(now)
         name = self._holds.due_group(now)
         if name is None:
@@ -106,4 +113,5 @@ class PodGroups:
 
     def next_deadline(self) -> float | None:
         """Give the monotonic second at which `expire` has something to do."""
-        return self._holds.next_deadline()
+        deadlines = (self._holds.next_deadline(), self.events.incomplete.next_deadline())
+        return min((d for d in deadlines if d is not None), default=None)
