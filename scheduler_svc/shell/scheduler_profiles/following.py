@@ -88,7 +88,14 @@ class ProfileFollower:
             await self._bell.wait()
             self._bell.clear()
             if self._is_listed:
+                await self._prepare()
                 self.follow()
+
+    async def _prepare(self) -> None:
+        """Make the plugins of what is new one by one: the core and the Lease wait meanwhile."""
+        for profile in list(self.objects.values()):
+            self._planner.prepare(profile, self._asked)
+            await asyncio.sleep(0)
 
     def follow(self) -> None:
         """Have the core run what is to be run now."""
