@@ -5,7 +5,11 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+# Whose assertions are to show what they compare, though they are in no test module.
+pytest.register_assert_rewrite("tests.integration.scheduler_faults.stage")
 
 settings.register_profile(
     "repeatable",

@@ -73,6 +73,8 @@ def find_pods_without_node(nodes: Iterable[Object], pods: Iterable[Object]) -> l
 def find_binding_faults(bindings: Iterable[RequestRecord], pods: Iterable[Object]) -> list[str]:
     """Say which Pods were bound twice, and which are elsewhere than they were bound to.
 
+    A Binding whose answer was lost may have come about or not.
+
     Parameters
     ----------
     bindings
@@ -82,9 +84,12 @@ def find_binding_faults(bindings: Iterable[RequestRecord], pods: Iterable[Object
     """
     faults = []
     targets: dict[str, str] = {}
+    unanswered: set[tuple[str, str]] = set()
     for request in bindings:
         sent = SentBinding.of(request)
         name, uid, target = sent.metadata.name, sent.metadata.uid, sent.target.name
+        if request.status is None:
+            unanswered.add((uid, target))
         if request.status == 201:
             if uid in targets:
                 faults.append(f"{name}: bound to {targets[uid]}, then to {target}")
@@ -92,6 +97,8 @@ def find_binding_faults(bindings: Iterable[RequestRecord], pods: Iterable[Object
     for pod in pods:
         metadata, node_name = pod["metadata"], pod["spec"].get("nodeName", "")
         target = targets.get(metadata["uid"], "")
+        if not target and (metadata["uid"], node_name) in unanswered:
+            continue
         if DECISION in metadata.get("annotations", {}) and target != node_name:
             faults.append(f"{metadata['name']}: it is on {node_name}, and was bound to {target}")
     return faults

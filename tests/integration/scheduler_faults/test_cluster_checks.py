@@ -99,6 +99,18 @@ def test_bound_elsewhere() -> None:
     assert faults == ["x: it is on b, and was bound to a"]
 
 
+def test_bound_by_a_request_whose_answer_was_lost() -> None:
+    lost = [binding("x", "a", None)]
+    assert find_binding_faults(lost, [pod("x", node_name="a")]) == []
+    elsewhere = ["x: it is on b, and was bound to "]
+    assert find_binding_faults(lost, [pod("x", node_name="b")]) == elsewhere
+    then_another = [*lost, binding("x", "b")]
+    assert find_binding_faults(then_another, [pod("x", node_name="b")]) == []
+    assert find_binding_faults(then_another, [pod("x", node_name="a")]) == [
+        "x: it is on a, and was bound to b"
+    ]
+
+
 def test_asked_for_again_though_it_was_bound() -> None:
     needless = find_needless_bindings([binding("x", "a"), binding("x", "a", 409)])
     assert needless == ["x: a Binding was sent though it had been bound"]
