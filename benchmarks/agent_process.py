@@ -1,14 +1,13 @@
 """The node agent, started as a DaemonSet's Pod starts it, and what its log tells of Pods."""
 
-import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 
+from benchmarks.pod_entry import as_in_a_pod
 from deploy.controlplane import ControlPlane
 
 NODE_NAME: Final = "bench-node"
@@ -24,16 +23,10 @@ class AgentContestant:
 
     def command(self, plane: ControlPlane) -> Sequence[str | Path]:
         """Give its command line; writes what a Pod has of its ServiceAccount."""
-        directory = plane.directory.component_kubeconfigs / "service-account"
-        manifests = directory / "manifests"
+        manifests = plane.directory.component_kubeconfigs / "manifests"
         manifests.mkdir(parents=True, exist_ok=True)
-        (directory / "token").write_text(plane.token)
-        (directory / "ca.crt").write_bytes(Path(plane.ca_path).read_bytes())
-        (directory / "namespace").write_text("kube-system")
-        url = urlsplit(plane.url)
         return (
-            *(sys.executable, "-m", "benchmarks.agent_entry"),
-            *(directory, str(url.hostname), str(url.port)),
+            *as_in_a_pod(plane, "agent"),
             *("--node-name", NODE_NAME, "--static-pod-path", manifests),
             *("--bind-address", "127.0.0.1", "--secure-port", "0"),
             *("-v", "2", "--log-format", "json"),
