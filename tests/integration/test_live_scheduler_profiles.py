@@ -129,13 +129,10 @@ def wait_bound(plane: ControlPlane, name: str) -> str:
     return node_of(plane, name)
 
 
-def explain(plane: ControlPlane, process: SchedulerProcess, name: str) -> str:
-    """Ask the running scheduler about a Pod."""
-    port = process.wait_line("Serving securely").rpartition("port=")[2]
-    command = [sys.executable, "-m", "berthmaster", "explain", "pod", name, "-o", "json"]
-    server = ["--server", f"https://127.0.0.1:{port}"]
+def explain(plane: ControlPlane, *arguments: str) -> str:
+    command = [sys.executable, "-m", "berthmaster", "explain", *arguments, "-o", "json"]
     return subprocess.run(
-        [*command, *server, "--kubeconfig", str(plane.kubeconfig_path)],
+        [*command, "--kubeconfig", str(plane.kubeconfig_path)],
         capture_output=True,
         text=True,
         check=True,
@@ -178,7 +175,10 @@ def test_a_change_is_in_force_for_the_next_attempt_and_for_pods_that_wait(
     wait_for(
         "the Pod is rejected", lambda: read(plane, f"{PODS}/waits")["status"].get("conditions")
     )
-    assert "didn't match" in explain(plane, process, "waits")
+    port = process.wait_line("Serving securely").rpartition("port=")[2]
+    for source in (["--server", f"https://127.0.0.1:{port}"], ["--from-cluster"]):
+        told = explain(plane, "pod", "waits", *source)
+        assert "2 node(s) didn't match scheduler-enforced node affinity" in told
     generation = change_profile(plane, "change", profile_spec("change", zone="a"))
     assert wait_bound(plane, "waits") == "a"
     wait_observed(plane, "change", generation)

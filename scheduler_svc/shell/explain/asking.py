@@ -1,6 +1,6 @@
 """Asks the framework about a Pod: which profile, and what each plugin says of each Node."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from scheduler_svc.core.cache import Cache
@@ -23,13 +23,17 @@ from scheduler_svc.shell.explain.answer import (
     node_answer,
     node_answers,
 )
+from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile
+
+MakeLive = Callable[[Collection[SchedulerProfile]], Mapping[str, Profile]]
 
 
 class Profiles:
     """Which profile judges a Pod: the one of its schedulerName, or one for all (`judges_all`).
 
     Given a mapping, by schedulerName, it is looked up in that as it is when asked. `annotations`
-    are those of Pods that users' plugins read.
+    are those of Pods that users' plugins read. `make_live` makes profiles of SchedulerProfiles, by
+    schedulerName.
     """
 
     def __init__(
@@ -38,8 +42,10 @@ class Profiles:
         *,
         judges_all: bool,
         annotations: frozenset[str] = frozenset(),
+        make_live: MakeLive | None = None,
     ) -> None:
         self.annotations = annotations
+        self._make_live = make_live
         self._by_name: Mapping[str, Profile] = (
             profiles
             if isinstance(profiles, Mapping)
@@ -47,17 +53,28 @@ class Profiles:
         )
         self.judges_all = judges_all
         self._for_all = next(iter(self._by_name.values())) if judges_all else None
+        self._live: Mapping[str, Profile] = {}
+
+    def add_live(self, profiles: Collection[SchedulerProfile]) -> None:
+        """Take in the SchedulerProfiles of a cluster: Pods that name one are judged by that."""
+        if self._make_live is not None:
+            self._live = self._make_live(profiles)
+
+    def serves(self, pod: PodInfo) -> bool:
+        """Whether there is a SchedulerProfile for the Pod."""
+        return pod.scheduler_name in self._live
 
     def of(self, pod: PodInfo) -> Profile | None:
         """Give the Pod's profile; None if there is none of that name.
 
         A Pod that names none is the default scheduler's, as the API server would fill in.
         """
-        return self._for_all or self._by_name.get(pod.scheduler_name or DEFAULT_SCHEDULER_NAME)
+        name = pod.scheduler_name or DEFAULT_SCHEDULER_NAME
+        return self._live.get(name) or self._for_all or self._by_name.get(name)
 
     def attach(self, cluster: Cluster) -> None:
         """Tell the plugins that hold Pods back which cluster they speak of."""
-        for profile in self._by_name.values():
+        for profile in (*self._by_name.values(), *self._live.values()):
             profile.attach(cluster)
 
     def gate_of(self, pod: PodInfo) -> Status | None:

@@ -11,17 +11,20 @@ from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.objects import ApiStruct, Node, ObjectMeta
 from scheduler_svc.shell.object_views import WATCHED_KINDS
+from scheduler_svc.shell.scheduler_profiles.objects import KIND, RESOURCE, SchedulerProfile
 
 NODE: Final = "Node"
 POD: Final = "Pod"
 PRIORITY_CLASS: Final = "PriorityClass"
 POD_GROUP: Final = "PodGroup"
+SCHEDULER_PROFILE: Final = KIND
 DEFAULT_NAMESPACE: Final = "default"
 
 _CLUSTER_SCOPED: Final = frozenset(
     {
         NODE,
         PRIORITY_CLASS,
+        SCHEDULER_PROFILE,
         ObjectKind.NAMESPACE,
         ObjectKind.PERSISTENT_VOLUME,
         ObjectKind.STORAGE_CLASS,
@@ -61,6 +64,10 @@ def _object_types() -> Mapping[tuple[str, str], tuple[str, type[Any]]]:
         # Users' plugins may read annotations.
         ("v1", POD): (POD, AnnotatedPod),
         ("scheduling.k8s.io/v1", PRIORITY_CLASS): (PRIORITY_CLASS, PriorityClass),
+        (f"{RESOURCE.group}/{RESOURCE.version}", SCHEDULER_PROFILE): (
+            SCHEDULER_PROFILE,
+            SchedulerProfile,
+        ),
     }
     for watched in WATCHED_KINDS:
         resource = watched.resource

@@ -11,14 +11,22 @@ from kubeio.resources import ResourcePath
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.decode import UNFINISHED_PODS
 from scheduler_svc.shell.explain.documents import Document
-from scheduler_svc.shell.explain.kinds import NODE, POD, POD_GROUP, PRIORITY_CLASS
+from scheduler_svc.shell.explain.kinds import (
+    NODE,
+    POD,
+    POD_GROUP,
+    PRIORITY_CLASS,
+    SCHEDULER_PROFILE,
+)
 from scheduler_svc.shell.explain.reading import read_snapshot
 from scheduler_svc.shell.explain.snapshot import Snapshot
 from scheduler_svc.shell.object_views import WATCHED_KINDS
+from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE
 
 PODS: Final = ResourcePath("", "v1", "pods")
 _NODES: Final = ResourcePath("", "v1", "nodes")
 _PRIORITY_CLASSES: Final = ResourcePath("scheduling.k8s.io", "v1", "priorityclasses")
+_OPTIONAL: Final = frozenset({POD_GROUP, SCHEDULER_PROFILE})
 _PAGE_SIZE: Final = 500
 _TIMEOUT_SECONDS: Final = 60.0
 
@@ -53,7 +61,7 @@ async def list_cluster(
         For objects that cannot be used.
     """
     kinds: list[tuple[str, ResourcePath]] = [(NODE, _NODES), (POD, PODS)]
-    kinds.append((PRIORITY_CLASS, _PRIORITY_CLASSES))
+    kinds += [(PRIORITY_CLASS, _PRIORITY_CLASSES), (SCHEDULER_PROFILE, RESOURCE)]
     kinds += [(watched.api_kind, watched.resource) for watched in WATCHED_KINDS]
     documents = []
     for kind, resource in kinds:
@@ -62,8 +70,8 @@ async def list_cluster(
         except (ForbiddenError, NotFoundError) as error:
             if kind in (NODE, POD):
                 raise
-            # Few clusters have groups, and none needs to be told that it has not.
-            if kind != POD_GROUP or isinstance(error, ForbiddenError):
+            # Few clusters have them, and none needs to be told that it has not.
+            if kind not in _OPTIONAL or isinstance(error, ForbiddenError):
                 note(f"{resource}: left out: {error}")
     return read_snapshot(documents, note=note, annotations=annotations)
 

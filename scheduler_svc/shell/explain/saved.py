@@ -1,13 +1,14 @@
 """Answers from a snapshot: all its pending Pods, one of them, or Pods that it does not have."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from scheduler_svc.core.errors import InputError
+from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.pods import PodInfo, PodInterner
-from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.configuration_file import read_configuration
 from scheduler_svc.shell.custom_plugins import load_custom_plugins
@@ -21,6 +22,9 @@ from scheduler_svc.shell.explain.question import Question, QuestionError
 from scheduler_svc.shell.explain.reading import is_kubernetes_object
 from scheduler_svc.shell.explain.snapshot import Snapshot
 from scheduler_svc.shell.profiles import make_profiles
+from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile, source_of
+from scheduler_svc.shell.scheduler_profiles.planning import Planner
+from scheduler_svc.shell.scheduler_profiles.validation import plugin_registry
 from scheduler_svc.shell.startup import surprises
 
 EXTENDERS_ARE_NOT_ASKED: Final = (
@@ -46,7 +50,8 @@ def load_profiles(
     """
     custom = load_custom_plugins(plugins)
     configuration = read_configuration(config_path, custom)
-    made = make_profiles(configuration, {**IN_TREE, **custom.factories()})
+    registry = plugin_registry(custom)
+    made = make_profiles(configuration, registry.factories)
     for feed in feeds_of(made.profiles):
         note(f"plugin {feed.adapter.name}: {FEEDS_ARE_NOT_RUN}")
     if made.not_implemented:
@@ -55,7 +60,30 @@ def load_profiles(
         note(f"{config_path}: {surprise}")
     if configuration.extenders:
         note(f"{config_path}: {EXTENDERS_ARE_NOT_ASKED}")
-    return Profiles(made.profiles, judges_all=not config_path, annotations=custom.annotations)
+    return Profiles(
+        made.profiles,
+        judges_all=not config_path,
+        annotations=custom.annotations,
+        make_live=partial(
+            _make_live, Planner(configuration, registry, serves_default=True), note=note
+        ),
+    )
+
+
+def _make_live(
+    planner: Planner,
+    profiles: Collection[SchedulerProfile],
+    *,
+    note: Callable[[str], None],
+) -> Mapping[str, Profile]:
+    """Make what a scheduler that starts now would run of a cluster's SchedulerProfiles."""
+    plan = planner.plan(profiles, {})
+    for refusal in plan.refusals.values():
+        runs = refusal.runs
+        instead = "nothing of it is run" if runs is None else f"generation {runs.generation} is run"
+        mistakes = "; ".join(f"{mistake.path}: {mistake.body}" for mistake in refusal.mistakes)
+        note(f"{source_of(refusal.object_name)}: {instead}: {mistakes}")
+    return {name: run.compiled.core for name, run in plan.runs.items()}
 
 
 def answers_about(question: Question, snapshot: Snapshot, profiles: Profiles) -> Iterator[Answer]:
@@ -83,10 +111,12 @@ def explain_all(
     """Explain Pods, each by itself."""
     now = read_now()
     snapshot.cluster.wall_seconds = now.wall_seconds
+    profiles.add_live(snapshot.scheduler_profiles.values())
     profiles.attach(snapshot.cluster)
     for pod in pods:
         answer = explain(profiles, pod, snapshot, now, preempt=question.preempt)
-        if profiles.judges_all and pod.key in snapshot.pending:
+        judged_as_any = profiles.judges_all and not profiles.serves(pod)
+        if judged_as_any and pod.key in snapshot.pending:
             answer = replace(
                 answer, waits_for_scheduler=pod.scheduler_name or DEFAULT_SCHEDULER_NAME
             )

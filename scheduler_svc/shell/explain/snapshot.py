@@ -13,11 +13,13 @@ from scheduler_svc.shell.explain.kinds import (
     NODE,
     POD,
     PRIORITY_CLASS,
+    SCHEDULER_PROFILE,
     KubernetesObject,
     Manifest,
     PriorityClass,
     decode_manifest,
 )
+from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile
 
 
 class Snapshot:
@@ -33,7 +35,7 @@ class Snapshot:
         The pending Pods that room is kept for.
     pending
         The Pods without a Node, by namespace/name, in the order they were told.
-    priority_classes
+    priority_classes, scheduler_profiles
         By name.
     """
 
@@ -42,6 +44,7 @@ class Snapshot:
         self.nominator = Nominator(self.cache.columns)
         self.pending: dict[str, PodInfo] = {}
         self.priority_classes: dict[str, PriorityClass] = {}
+        self.scheduler_profiles: dict[str, SchedulerProfile] = {}
         self._interner = PodInterner(annotations)
 
     @property
@@ -59,6 +62,8 @@ class Snapshot:
                 self.cache.set_node(NodeInfo.from_node(content))
             elif object_.kind == PRIORITY_CLASS:
                 self.priority_classes[object_.name] = content
+            elif object_.kind == SCHEDULER_PROFILE:
+                self.scheduler_profiles[object_.name] = content
             else:
                 self.cluster.objects[ObjectKind(object_.kind)].upsert(content)
         except InputError as error:
