@@ -1,4 +1,4 @@
-"""The command line: ``python -m benchmarks core|end-to-end|memory|startup|shapes|agent|all``.
+"""The command line: ``python -m benchmarks``, then the name of a benchmark, or ``all``.
 
 Tables go to standard output, progress to standard error. Exit code 0 if all was measured, whatever
 the figures; 1 for failure, 2 for bad usage, 130 after Ctrl-C (128 plus the signal's number after
@@ -23,6 +23,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.footprint import measure_footprint
 from benchmarks.full_cluster import measure_full_cluster
 from benchmarks.machine import describe_machine, use_cores
+from benchmarks.pod_groups import measure_pod_groups
 from benchmarks.results import BENCHMARKS, Results
 from benchmarks.shapes import measure_shape
 from benchmarks.spread_decisions import SPREAD_DECISIONS
@@ -34,7 +35,15 @@ from kubeio.errors import KubeError
 
 STATE_DIRECTORY: Final = Path(__file__).resolve().parents[1] / ".state" / "benchmarks"
 PROGRAMS: Final = ("kube-apiserver", "etcd", "kube-scheduler")
-REPETITIONS: Final = {"core": 3, "end-to-end": 5, "footprint": 3, "shapes": 1, "agent": 1}
+REPETITIONS: Final = {
+    "core": 3,
+    "end-to-end": 5,
+    "footprint": 3,
+    "shapes": 1,
+    "agent": 1,
+    "pod-groups": 3,
+}
+CONTROL_PLANE: Final = ("kube-apiserver", "etcd")
 FULL_CLUSTERS: Final = (SPREAD_DECISIONS, AFFINITY_DECISIONS)
 
 _EXAMPLES = """\
@@ -104,6 +113,9 @@ def _run(options: argparse.Namespace, given: tuple[str, ...], reporter: Reporter
         runs.shapes(results, save=lambda: results.save(directory, name))
     if "agent" in wanted:
         runs.agent(results)
+        results.save(directory, name)
+    if "pod-groups" in wanted:
+        runs.pod_groups(results, save=lambda: results.save(directory, name))
     path = results.save(directory, name)
     console = Console(highlight=False)
     console.print(results.context(), soft_wrap=True, markup=False)
@@ -113,7 +125,7 @@ def _run(options: argparse.Namespace, given: tuple[str, ...], reporter: Reporter
 
 def _check_names(only: Sequence[str], workloads: Workloads) -> None:
     known = [cluster.name for cluster in FULL_CLUSTERS]
-    known += [shape.name for shape in workloads.shapes]
+    known += [shape.name for shape in (*workloads.shapes, *workloads.pod_groups)]
     unknown = [name for name in only if name not in known]
     if unknown:
         raise BenchmarkError(
@@ -187,13 +199,29 @@ class _Runs:
                 save()
 
     def agent(self, results: Results) -> None:
-        self._obtain_programs(results, ("kube-apiserver", "etcd"))
+        self._obtain_programs(results, CONTROL_PLANE)
         results.agent = measure_agent(
             self._workloads,
             repetitions=self._repetitions("agent"),
             state_dir=self._options.state_dir / "control-plane",
             tell=self._reporter.step,
         )
+
+    def pod_groups(self, results: Results, *, save: Callable[[], object]) -> None:
+        """Measure Pods in groups and beside them; each workload is kept at once."""
+        only = self._options.only
+        for workload in self._workloads.pod_groups:
+            if not only or workload.name in only:
+                self._obtain_programs(results, CONTROL_PLANE)
+                result = measure_pod_groups(
+                    workload,
+                    self._workloads,
+                    repetitions=self._repetitions("pod-groups"),
+                    state_dir=self._options.state_dir / "control-plane",
+                    tell=self._reporter.step,
+                )
+                results.pod_groups += (result,)
+                save()
 
     def _repetitions(self, benchmark: str) -> int:
         if self._options.runs is not None:
@@ -219,21 +247,21 @@ def _parser() -> argparse.ArgumentParser:
         choices=(*BENCHMARKS, "all"),
         help="core: decisions without an API server; end-to-end: created to bound; memory and "
         "startup: in a full cluster (both are measured by either); shapes: those of "
-        "upstream's scheduler_perf; agent: the node agent",
+        "upstream's scheduler_perf; agent: the node agent; pod-groups: Pods in groups, and beside",
     )
     parser.add_argument(
         "--only",
         nargs="+",
         default=(),
         metavar="NAME",
-        help="of the shapes, these only (default: all)",
+        help="of the shapes or of the workloads of pod-groups, these only (default: all)",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, one run of each")
     parser.add_argument(
         "--runs",
         type=_count,
         metavar="N",
-        help="runs of each (default: core 3, end-to-end 5, shapes 1, agent 1, 3)",
+        help="runs of each (default: core 3, end-to-end 5, shapes 1, agent 1, others 3)",
     )
     parser.add_argument(
         "--cores",

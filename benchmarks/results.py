@@ -13,13 +13,15 @@ from benchmarks.end_to_end import EndToEndResult
 from benchmarks.footprint import FootprintResult
 from benchmarks.full_cluster import FullClusterResult, full_cluster_table
 from benchmarks.machine import Machine, Quietness, describe_quietness
+from benchmarks.pod_group_report import pod_group_table
+from benchmarks.pod_groups import PodGroupResult
 from benchmarks.report import core_table, end_to_end_table, memory_table, startup_table
 from benchmarks.shape_report import shape_tables
 from benchmarks.shapes import ShapeResult
 from benchmarks.tables import Table, to_markdown
 from benchmarks.workloads import Goals
 
-BENCHMARKS: Final = ("core", "end-to-end", "memory", "startup", "shapes", "agent")
+BENCHMARKS: Final = ("core", "end-to-end", "memory", "startup", "shapes", "agent", "pod-groups")
 
 
 class Results(msgspec.Struct, kw_only=True):
@@ -46,6 +48,7 @@ class Results(msgspec.Struct, kw_only=True):
     full_clusters: tuple[FullClusterResult, ...] = ()
     shapes: tuple[ShapeResult, ...] = ()
     agent: AgentResult | None = None
+    pod_groups: tuple[PodGroupResult, ...] = ()
 
     def tables(self, wanted: Sequence[str] = BENCHMARKS) -> list[Table]:
         """Make the tables of what there is, of the `wanted` benchmarks."""
@@ -63,12 +66,15 @@ class Results(msgspec.Struct, kw_only=True):
             tables += shape_tables(self.shapes) if self.shapes else []
         if self.agent is not None and "agent" in wanted:
             tables.append(agent_table(self.agent))
+        if "pod-groups" in wanted:
+            tables += map(pod_group_table, self.pod_groups)
         return tables
 
     def _quietness(self) -> list[Quietness]:
         before = [quietness for result in self.core for quietness in result.quietness]
         before += [each for result in self.full_clusters for each in result.quietness]
         before += [run.quietness for result in self.shapes for run in result.runs]
+        before += [run.quietness for result in self.pod_groups for run in result.runs]
         for results in (self.end_to_end, self.footprint, self.agent):
             if results is not None:
                 before += [run.quietness for run in results.runs]

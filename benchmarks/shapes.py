@@ -175,7 +175,7 @@ class _Run:
             if await wait_quiet(self._servers, timeout_seconds=QUIET_TIMEOUT_SECONDS) is None:
                 self._faults.append("the processes did not come to rest before the run")
             self._created_at_seconds.clear()
-            async with _churning(filler, shape):
+            async with churning(filler, shape):
                 machine_before, cpu_before = read_machine_cpu(), read_cpu(self._pids)
                 bound_at = await self._schedule(filler, raw, measured, MEASURED, shape.pod_count)
                 machine_bound, cpu_bound = read_machine_cpu(), read_cpu(self._pids)
@@ -259,7 +259,7 @@ class _Run:
 
 
 @contextlib.asynccontextmanager
-async def _churning(filler: ShapeCluster, shape: ShapeWorkload) -> AsyncIterator[None]:
+async def churning(filler: ShapeCluster, shape: ShapeWorkload) -> AsyncIterator[None]:
     """Let the client do what it does besides during the block; its failure ends the run."""
     if shape.churn is None:
         yield

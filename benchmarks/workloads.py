@@ -149,6 +149,42 @@ class ShapeWorkload(Workload, frozen=True, kw_only=True):
         return pools
 
 
+class PodGroupVariant(_Table, frozen=True, kw_only=True):
+    """What groups there are in a run.
+
+    The measured Pods are in groups of `member_count`; with 0 each is on its own. Beside them
+    wait groups of `waiting_member_count` Pods of `waiting_pool`, if one is named.
+    """
+
+    name: str
+    member_count: int = 0
+    waiting_pool: str = ""
+    waiting_member_count: int = 0
+
+
+class PodGroupWorkload(ShapeWorkload, frozen=True, kw_only=True):
+    """The same Pods without any group (`baseline`), and with those of each variant.
+
+    `waiting_group_count` groups wait, in variants that have some. `plain_ratio` is what part
+    of the baseline's Pods/s is to be reached, `p99_ratio` how many times its p99 may be,
+    `together_seconds` how long after a group's first member its last may be bound.
+    """
+
+    upstream: str = ""
+    baseline: str
+    variants: tuple[PodGroupVariant, ...]
+    waiting_group_count: int = 0
+    plain_ratio: Ratio
+    p99_ratio: Ratio | None = None
+    together_seconds: Ratio | None = None
+
+    @property
+    def pools(self) -> set[str]:
+        """The Pod pools that are used."""
+        waiting = {variant.waiting_pool for variant in self.variants if variant.waiting_pool}
+        return super().pools | waiting
+
+
 class FootprintWorkload(Workload, frozen=True, kw_only=True):
     """A full cluster, for a scheduler that starts in it."""
 
@@ -212,6 +248,7 @@ class Workloads(_Table, frozen=True, kw_only=True):
     footprint: FootprintWorkload
     agent: AgentWorkload
     shapes: tuple[ShapeWorkload, ...]
+    pod_groups: tuple[PodGroupWorkload, ...]
     objects: dict[str, ObjectTemplate]
 
 
@@ -244,6 +281,7 @@ def load_workloads(path: Path = DEFAULT_FILE, *, quick: bool = False) -> Workloa
             footprint=resized(workloads.footprint),
             agent=resized(workloads.agent),
             shapes=tuple(resized(workload) for workload in workloads.shapes),
+            pod_groups=tuple(resized(workload) for workload in workloads.pod_groups),
         )
     except (OSError, ValueError) as error:
         raise BenchmarkError(f"{path}: {error}") from error
@@ -271,12 +309,14 @@ def _check_pools(workloads: Workloads) -> None:
         workloads.end_to_end,
         workloads.footprint,
         *workloads.shapes,
+        *workloads.pod_groups,
     )
+    shapes = (*workloads.shapes, *workloads.pod_groups)
     pod_pools = {workload.pod_pool for workload in all_workloads} | {workloads.agent.pod_pool}
     for workload in all_workloads:
         if not workloads.node_pools.get(workload.node_pool):
             raise ValueError(f"there is no node pool {workload.node_pool!r}")
-    for pool in pod_pools.union(*(shape.pools for shape in workloads.shapes)):
+    for pool in pod_pools.union(*(shape.pools for shape in shapes)):
         if not workloads.pod_pools.get(pool):
             raise ValueError(f"there is no pod pool {pool!r}")
     for name in _objects_of(workloads):
@@ -291,6 +331,7 @@ def _objects_of(workloads: Workloads) -> set[str]:
         for pool in pools.values()
         for template in pool
     )
-    churns = (shape.churn.objects for shape in workloads.shapes if shape.churn is not None)
-    of_shapes = (shape.objects for shape in workloads.shapes)
+    shapes = (*workloads.shapes, *workloads.pod_groups)
+    churns = (shape.churn.objects for shape in shapes if shape.churn is not None)
+    of_shapes = (shape.objects for shape in shapes)
     return set().union(*of_pools, *churns, *of_shapes)

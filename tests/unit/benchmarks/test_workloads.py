@@ -5,6 +5,8 @@ import pytest
 from benchmarks.errors import BenchmarkError
 from benchmarks.workloads import DEFAULT_FILE, NodeShape, load_workloads, pick
 
+DEVICE = "example.com/device"
+
 
 def test_the_sizes_are_those_that_were_agreed_on() -> None:
     workloads = load_workloads()
@@ -35,6 +37,7 @@ def test_a_quick_run_is_smaller_in_sizes_only() -> None:
         ('pod_pool = "plain"', 'pod_pool = "missing"', "no pod pool 'missing'"),
         ('placed_pools = ["affinity"]', 'placed_pools = ["no"]', "no pod pool 'no'"),
         ('pod_pool = "preemptor"', 'pod_pool = "no"', "no pod pool 'no'"),
+        ('waiting_pool = "larger_than_any_node"', 'waiting_pool = "no"', "no pod pool 'no'"),
         ('objects = ["csi_node"]', 'objects = ["no"]', "no object 'no'"),
         ('objects = ["churn_node"', 'objects = ["no"', "no object 'no'"),
         ("[end_to_end]", "[end_to_end", "line"),
@@ -95,3 +98,31 @@ def test_no_two_pods_that_avoid_each_other_have_to_share_a_node(quick: bool) -> 
     for shape in load_workloads(quick=quick).shapes:
         if shape.name.startswith("required-anti-affinity"):
             assert shape.placed_count + shape.pod_count <= shape.node_count
+
+
+def test_the_groups_and_their_goals_are_those_that_were_agreed_on() -> None:
+    fitting, *beside = load_workloads().pod_groups
+    assert (fitting.node_count, fitting.pod_count) == (500, 5_000)
+    assert [variant.member_count for variant in fitting.variants] == [50]
+    assert (fitting.plain_ratio, fitting.together_seconds) == (0.8, 1)
+    for workload in beside:
+        assert (workload.pod_count, workload.waiting_group_count) == (1_000, 1_000)
+        assert workload.plain_ratio == 0.9
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_groups_that_are_to_wait_do_not_fit(quick: bool) -> None:
+    workloads = load_workloads(quick=quick)
+    (node, *_) = workloads.node_pools["pod_groups"]
+    cores = float(node.allocatable["cpu"])
+    for workload in workloads.pod_groups:
+        devices = sum(
+            int(pick(workloads.node_pools["pod_groups"], index).allocatable.get(DEVICE, 0))
+            for index in range(workload.node_count)
+        )
+        for variant in workload.variants:
+            if variant.waiting_pool:
+                template = workloads.pod_pools[variant.waiting_pool][0]
+                is_large = template.requests.milli_cpu > cores * 1000
+                needs_devices = variant.waiting_member_count * ("containers" in template.spec)
+                assert is_large or needs_devices > devices > 0
