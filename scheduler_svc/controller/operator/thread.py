@@ -6,6 +6,7 @@ its watches really tell what happens is for `census` to find out.
 """
 
 import asyncio
+import gc
 import logging
 import threading
 import time
@@ -15,6 +16,7 @@ from typing import Any, Final
 from kubeio.backoff import Backoff, Jitter
 from kubeio.credentials import Credentials
 from kubeio.login import KubeConfigError
+from kubeio.logs import fields
 from scheduler_svc.controller.custom_resources import CustomResource
 from scheduler_svc.controller.operator.framework import kopf
 from scheduler_svc.controller.operator.login import log_in
@@ -95,9 +97,10 @@ class OperatorThread:
         def work() -> None:
             try:
                 asyncio.run(self._operate(resources, tell, stop))
-            except Exception:  # whatever it is, kopf is begun again
-                _logger.exception("kopf has failed; it is begun again")
+            except Exception as error:  # noqa: BLE001 - whatever it is, kopf is begun again
+                _logger.error("kopf has failed; it is begun again", extra=fields(error=error))
             finally:
+                gc.collect()  # what it has left half done ends here, and not at some odd moment
                 _call_in(loop, _settle, ended)
 
         thread = threading.Thread(target=work, name="kopf", daemon=True)
@@ -122,6 +125,7 @@ class OperatorThread:
     ) -> None:
         """Run kopf; this is its thread."""
         quiet_logs()
+        asyncio.get_running_loop().set_exception_handler(_note_leftover)
         ending = asyncio.Event()
         beat = asyncio.create_task(self._beat(stop))
         operator = asyncio.create_task(
@@ -182,6 +186,12 @@ async def _cancel_the_rest() -> None:
         for task in done:
             if not task.cancelled():
                 task.exception()  # it has been told of; unasked, asyncio would tell of it too
+
+
+def _note_leftover(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Take note of errors that kopf's tasks leave behind; what matters of them it has logged."""
+    del loop
+    _logger.debug("Left behind by kopf: %s: %r", context.get("message"), context.get("exception"))
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *arguments: Any) -> None:
