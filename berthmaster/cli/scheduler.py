@@ -18,12 +18,13 @@ from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
 from kubeio.serving_options import ServingOptions
+from scheduler_svc.core.pod_groups import GroupTiming
 from scheduler_svc.shell.app import run_scheduler
 from scheduler_svc.shell.config import ConfigurationError, to_document
-from scheduler_svc.shell.custom_plugins import PluginLoadError, load_custom_plugins
+from scheduler_svc.shell.custom_plugins import PluginLoadError
 from scheduler_svc.shell.options import SchedulerOptions
 from scheduler_svc.shell.profiles import ProfileError
-from scheduler_svc.shell.startup import effective_configuration, plan_start, surprises
+from scheduler_svc.shell.startup import effective_configuration, load_plugins, plan_start, surprises
 
 
 @click.command(cls=GroupedCommand, params=list(OPTIONS))
@@ -75,6 +76,8 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
         scheduler_name=flags["scheduler_name"],
         election=read_election(flags),
         plugins=flags["plugins"],
+        pod_groups=flags["pod_groups"],
+        group_timing=GroupTiming(flags["pod_group_patience"], flags["pod_group_hold"]),
         scheduler_profiles=flags["scheduler_profiles"],
         dry_run=flags["dry_run"],
         bind_timeout_seconds=flags["bind_timeout"],
@@ -92,7 +95,7 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
 
 
 def _write_configuration(options: SchedulerOptions, path: str) -> None:
-    custom = load_custom_plugins(options.plugins)
+    custom = load_plugins(options)
     configuration = effective_configuration(options, custom)
     for surprise in surprises(configuration):
         click.echo(f"Note: {surprise}", err=True)

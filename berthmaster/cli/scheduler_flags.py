@@ -16,6 +16,7 @@ from scheduler_svc.shell.shared_options import DEFAULT_SCHEDULER_NAME
 
 CONFIGURATION: Final = "Configuration"
 BINDING: Final = "Binding"
+POD_GROUPS: Final = "Groups of Pods"
 
 OPTIONS: Final[tuple[click.Option, ...]] = (
     GroupedOption(
@@ -51,6 +52,29 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
         default=True,
         show_default=True,
         help="Serve SchedulerProfiles besides, as they change, where the cluster has them.",
+    ),
+    GroupedOption(
+        ("--pod-groups/--no-pod-groups",),
+        group=POD_GROUPS,
+        default=True,
+        show_default=True,
+        help="Start the Pods of a PodGroup together or not at all (docs/pod-groups.md).",
+    ),
+    GroupedOption(
+        ("--pod-group-patience",),
+        group=POD_GROUPS,
+        type=Duration(),
+        default="60s",
+        show_default=True,
+        help="Keep room for the first group in line when it has been that for so long.",
+    ),
+    GroupedOption(
+        ("--pod-group-hold",),
+        group=POD_GROUPS,
+        type=Duration(),
+        default="60s",
+        show_default=True,
+        help="Keep it for so long at most, unless the group's scheduleTimeoutSeconds says else.",
     ),
     GroupedOption(
         ("--write-config-to",),

@@ -187,6 +187,7 @@ def _make_scheduler(
         timing=Timing(
             configuration.pod_initial_backoff_seconds,
             configuration.pod_max_backoff_seconds,
+            plan.options.group_timing,
         ),
     )
 

@@ -4,8 +4,10 @@ import msgspec
 
 from kubeio.logs import LogFormat
 from kubeio.serving_options import ServingOptions
+from scheduler_svc.core.pod_groups import GroupTiming
 from scheduler_svc.shell.config import Configuration
 from scheduler_svc.shell.shared_options import DEFAULT_SCHEDULER_NAME, LeaderElectionOptions
+
 
 class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the process runs.
@@ -25,6 +27,10 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
         profile that does not name them itself.
     scheduler_profiles
         Whether SchedulerProfiles are followed, where the API server serves them.
+    pod_groups
+        Whether the Pods of a PodGroup start together or not at all.
+    group_timing
+        For how long groups wait at the head, and room is kept for them.
     dry_run
         Decide and log, and write nothing to the cluster; there is no election.
     bind_timeout_seconds
@@ -43,6 +49,8 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     election: LeaderElectionOptions = LeaderElectionOptions()
     plugins: tuple[str, ...] = ()
     scheduler_profiles: bool = True
+    pod_groups: bool = True
+    group_timing: GroupTiming = GroupTiming()
     dry_run: bool = False
     bind_timeout_seconds: float = 30.0
     bind_concurrency: int = 32

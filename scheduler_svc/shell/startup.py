@@ -11,6 +11,7 @@ from kubeio.daemon import user_agent
 from kubeio.errors import KubeError
 from kubeio.logs import fields
 from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.plugins.gang_scheduling import GangScheduling
 from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.shell.config import (
     LEASE_NAME,
@@ -92,7 +93,7 @@ def plan_start(options: SchedulerOptions) -> StartPlan:
     UsageError
         Where the file, or one that it names, cannot be read.
     """
-    custom = load_custom_plugins(options.plugins)
+    custom = load_plugins(options)
     configuration = effective_configuration(options, custom)
     watch = PluginWatch()
     registry = plugin_registry(custom, watch)
@@ -107,6 +108,15 @@ def plan_start(options: SchedulerOptions) -> StartPlan:
         pod_annotations=custom.annotations,
         extenders=plan_extenders(configuration),
     )
+
+
+def load_plugins(options: SchedulerOptions) -> CustomPlugins:
+    """Load users' plugins, and say which are enabled: theirs, and the one for groups."""
+    custom = load_custom_plugins(options.plugins)
+    if options.pod_groups:
+        enabled = (*custom.enabled, GangScheduling.name)
+        custom = msgspec.structs.replace(custom, enabled=enabled)
+    return custom
 
 
 def effective_configuration(

@@ -115,6 +115,7 @@ def test_help_of_the_scheduler_is_grouped_and_has_examples() -> None:
     headings = [line for line in output.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == [
         "Configuration:",
+        "Groups of Pods:",
         "Leader election:",
         "Binding:",
         "Serving:",
