@@ -18,10 +18,11 @@ from tests.integration.controller_objects import (
     PODS,
     PROFILES,
     clear,
+    condition_of,
+    controller,
     define_all,
     delete,
     events_about,
-    set_status,
     status_of,
 )
 from tests.integration.rest import create, read, request, wait_for
@@ -192,20 +193,32 @@ def test_an_invalid_change_leaves_the_last_good_one_running(
     plane: ControlPlane, process: SchedulerProcess, tmp_path: Path
 ) -> None:
     good = profile_spec("steady", zone="b")
-    create_profile(plane, "steady", good)
-    wait_observed(plane, "steady", 1)
-    set_status(plane, f"{PROFILES}/steady", {"active": {"generation": 1, "spec": good}})
     bad = {**good, "plugins": {"score": {"enabled": [{"name": "NodeResourceFit"}]}}}
-    assert change_profile(plane, "steady", bad) == 2
-    line = process.wait_line("SchedulerProfile cannot be run")
-    assert "spec.plugins.score.enabled[0].name" in line
+    path = f"{PROFILES}/steady"
+
+    def condition(type_: str) -> tuple[str, str]:
+        found = condition_of(plane, path, type_)
+        return found.get("status", ""), found.get("reason", "")
+
+    with controller(plane, tmp_path / "controller"):
+        create_profile(plane, "steady", good)
+        wait_observed(plane, "steady", 1)
+        wait_for("it is active", lambda: condition("Active") == ("True", "Running"))
+        assert condition("Valid") == ("True", "Valid")
+        assert change_profile(plane, "steady", bad) == 2
+        line = process.wait_line("SchedulerProfile cannot be run")
+        wait_for("it is invalid", lambda: condition("Valid") == ("False", "Invalid"))
+        # Both say the same.
+        where = "spec.plugins.score.enabled[0].name"
+        assert where in line
+        assert where in condition_of(plane, path, "Valid")["message"]
+        assert condition("Active") == ("False", "Invalid")
     create_pod(plane, "still", "steady")
     assert wait_bound(plane, "still") == "b"
     assert observed(plane, "steady") == [1]
     # A scheduler that starts now runs what was valid last.
     with scheduler(plane, tmp_path / "log", "--leader-elect=false", "--scheduler-name", "x") as new:
-        line = new.wait_line("Profile is in force")
-        assert "generation=1" in line
+        assert "generation=1" in new.wait_line("Profile is in force")
         wait_observed(plane, "steady", 1, 1)
 
 

@@ -63,6 +63,7 @@ class ProfileFollower:
         self.objects: dict[str, SchedulerProfile] = {}
         self.in_force: dict[str, RunProfile] = {}
         self._asked: dict[str, RunProfile] = {}
+        self._waiting: dict[str, RunProfile] = {}
         self._refused: dict[str, int] = {}
         self._is_listed = False
         self._bell = asyncio.Event()
@@ -104,10 +105,19 @@ class ProfileFollower:
         for name in self._asked.keys() - plan.runs.keys():
             former = self._asked.pop(name)
             self._put(ProfileRemoved(name, self._cause(former)))
+        self._waiting = {name: run for name, run in self._waiting.items() if name in plan.runs}
         for name, run in plan.runs.items():
-            if self._asked.get(name) != run and self._kinds.require(run.compiled.core.plugin_names):
+            if self._asked.get(name) == run:
+                continue
+            if self._kinds.require(run.compiled.core.plugin_names):
                 self._asked[name] = run
                 self._put(ProfileSet(run.compiled.core))
+            elif self._waiting.get(name) != run:
+                self._waiting[name] = run
+                _logger.info(
+                    "Profile waits until all that its plugins read has been listed",
+                    extra=fields(profile=name, generation=run.generation),
+                )
 
     def note(self, event: ProfileSet | ProfileRemoved) -> None:
         """Take in that the core has done what it was asked to."""

@@ -154,11 +154,16 @@ def test_what_cannot_be_run_is_told_once_for_a_generation(
     assert len(told()) == 1
 
 
-def test_a_profile_waits_until_what_its_plugins_read_is_listed(rig: Rig) -> None:
+def test_a_profile_waits_until_what_its_plugins_read_is_listed(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     rig.tell(make_profile("a"))
     rig.kinds.is_listed = False
     assert rig.tell(make_profile("a", generation=2)) == []
+    assert rig.follow() == []
     assert rig.in_force == {"a": ("a", 1)}
+    assert caplog.text.count("waits until all that its plugins read") == 1
     rig.kinds.is_listed = True
     assert len(rig.follow()) == 1
     assert rig.in_force == {"a": ("a", 2)}
