@@ -247,8 +247,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     usage_is_known
         Whether the Pods of all namespaces could be read, so that the room left is known.
     judged_names
-        The schedulerNames that somebody has acted for: of Pods that were bound or judged, and of
-        those who wrote Events.
+        The schedulerNames that somebody has acted for: of Pods that were bound or judged, of
+        those who wrote Events, and of SchedulerProfiles that are run.
     kube_scheduler
         The Lease of kube-scheduler, where it is there.
     scheduler_url

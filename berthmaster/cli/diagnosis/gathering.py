@@ -43,6 +43,7 @@ from kubeio.errors import ForbiddenError, KubeError, UnauthorizedError
 from kubeio.resources import ResourcePath
 from scheduler_svc.shell.decode import UNFINISHED_PODS
 from scheduler_svc.shell.explain.question import DEFAULT_PORT, Question, Source
+from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE, SchedulerProfile
 
 PODS: Final = ResourcePath("", "v1", "pods")
 NODES: Final = ResourcePath("", "v1", "nodes")
@@ -112,10 +113,11 @@ class _Gathering:
     async def gather(self, own_version: str) -> Facts:
         now, kubernetes_version = await self._begin()
         kubelets = KubeletLeases(self._reader)
-        nodes, events, wanted, _ = await asyncio.gather(
+        nodes, events, wanted, profiles, _ = await asyncio.gather(
             self._reader.objects(NODES, wire.Node),
             self._reader.objects(self._namespaced(EVENTS), wire.Event, field_selector=SELECTOR),
             self._reader.objects(DAEMON_SETS, wire.DaemonSet, label_selector=AGENT_LABELS),
+            self._reader.objects(RESOURCE, SchedulerProfile),
             self._read_pods(),
         )
         if nodes:
@@ -140,7 +142,7 @@ class _Gathering:
             usage_is_known=self._usage_is_known,
             agents=tuple(self._pods.agents),
             wanted_agents=_wanted(wanted),
-            judged_names=frozenset(self._pods.judged_names),
+            judged_names=frozenset(self._pods.judged_names) | _observed_names(profiles),
             events=self._events(events, names),
         )
         facts = await self._ask(facts)
@@ -279,3 +281,9 @@ def _wanted(daemon_sets: list[wire.DaemonSet] | None) -> int | None:
     if not daemon_sets:
         return None
     return sum(each.status.desired_number_scheduled for each in daemon_sets)
+
+
+def _observed_names(profiles: Iterable[SchedulerProfile] | None) -> frozenset[str]:
+    """Give the schedulerNames of SchedulerProfiles that schedulers say they run."""
+    observed = (profile for profile in profiles or () if profile.status.observed_by)
+    return frozenset().union(*(profile.claimed_names for profile in observed))

@@ -408,3 +408,25 @@ def test_a_pod_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     facts = gathered(api, tmp_path, ask=False)
     assert [each.name for each in facts.pending or ()] == ["a"]
     assert gathering.PODS.collection == "/api/v1/pods"
+
+
+def test_who_names_a_scheduler_profile_that_is_run_has_a_scheduler(tmp_path: Path) -> None:
+    api = StubApi()
+    entry = {"scheduler": "prod-a:10259", "generation": 1}
+    api.lists["/apis/berthmaster.dev/v1alpha1/schedulerprofiles"] = [
+        {
+            "metadata": {"name": name, "uid": name},
+            "spec": {"schedulerName": name},
+            "status": {"observedBy": entries},
+        }
+        for name, entries in (("batch", [entry]), ("unseen", []))
+    ]
+    add_pod(
+        api,
+        pod("a", spec={"schedulerName": "batch"}),
+        pod("b", spec={"schedulerName": "unseen"}),
+    )
+    facts = gathered(api, tmp_path, ask=False)
+    assert "batch" in facts.judged_names
+    unknown = [f for f in judge(facts) if f.check == "scheduler-name-unknown"]
+    assert [finding.objects for finding in unknown] == [("shop/b",)]
