@@ -17,6 +17,7 @@ from rich.console import Console
 
 from benchmarks.affinity_decisions import AFFINITY_DECISIONS
 from benchmarks.agent import measure_agent
+from benchmarks.controller import measure_controller
 from benchmarks.core_decisions import measure_core
 from benchmarks.end_to_end import measure_end_to_end
 from benchmarks.errors import BenchmarkError
@@ -42,6 +43,7 @@ REPETITIONS: Final = {
     "shapes": 1,
     "agent": 1,
     "pod-groups": 3,
+    "controller": 1,
 }
 CONTROL_PLANE: Final = ("kube-apiserver", "etcd")
 FULL_CLUSTERS: Final = (SPREAD_DECISIONS, AFFINITY_DECISIONS)
@@ -116,6 +118,8 @@ def _run(options: argparse.Namespace, given: tuple[str, ...], reporter: Reporter
         results.save(directory, name)
     if "pod-groups" in wanted:
         runs.pod_groups(results, save=lambda: results.save(directory, name))
+    if "controller" in wanted:
+        runs.controller(results)
     path = results.save(directory, name)
     console = Console(highlight=False)
     console.print(results.context(), soft_wrap=True, markup=False)
@@ -223,6 +227,15 @@ class _Runs:
                 results.pod_groups += (result,)
                 save()
 
+    def controller(self, results: Results) -> None:
+        self._obtain_programs(results, CONTROL_PLANE)
+        results.controller = measure_controller(
+            self._workloads,
+            repetitions=self._repetitions("controller"),
+            state_dir=self._options.state_dir / "control-plane",
+            tell=self._reporter.step,
+        )
+
     def _repetitions(self, benchmark: str) -> int:
         if self._options.runs is not None:
             return int(self._options.runs)
@@ -247,7 +260,8 @@ def _parser() -> argparse.ArgumentParser:
         choices=(*BENCHMARKS, "all"),
         help="core: decisions without an API server; end-to-end: created to bound; memory and "
         "startup: in a full cluster (both are measured by either); shapes: those of "
-        "upstream's scheduler_perf; agent: the node agent; pod-groups: Pods in groups, and beside",
+        "upstream's scheduler_perf; agent: the node agent; pod-groups: Pods in groups, and beside; "
+        "controller: the controller beside many groups",
     )
     parser.add_argument(
         "--only",

@@ -1,17 +1,14 @@
-"""The controller beside many groups: ``python -m benchmarks.controller``.
+"""The controller beside many groups: what it costs to begin again, and to be there.
 
 A real API server has groups of Pods, half of which run while the others do not fit. A
 controller that has never seen them writes their statuses; then it is ended, and another one
 starts, as after an upgrade: when has it judged all of them, what has it written, and what
-memory does it take? It runs as in a Pod, without a kubeconfig. The table goes to standard
-output, progress to standard error.
+memory does it take? It runs as in a Pod, without a kubeconfig.
 """
 
-import argparse
 import asyncio
 import re
 import ssl
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,30 +17,23 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 import yaml
-from rich.console import Console
 
 from benchmarks.cluster import PODS, Cluster, each_of, encode
 from benchmarks.errors import BenchmarkError
 from benchmarks.footprint import mebibytes
-from benchmarks.machine import Quietness, describe_quietness, look_around, use_cores
+from benchmarks.machine import Quietness, look_around
 from benchmarks.pod_entry import as_in_a_pod
 from benchmarks.processes import Memory, read_cpu, read_memory
 from benchmarks.scheduler_process import SchedulerProcess, running
-from benchmarks.tables import Table, show
-from benchmarks.verdicts import at_most, cell, middle
-from deploy.controlplane import ControlPlane, DeployError, Reporter
-from deploy.programs import interrupts
+from benchmarks.workloads import ControllerWorkload, Workloads
+from deploy.controlplane import ControlPlane
 from kubeio.client import MERGE_PATCH
-from kubeio.errors import KubeError
 from kubeio.resources import ResourcePath
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 DEFINITION: Final = ROOT / "charts/berthmaster/crds/podgroups.scheduling.x-k8s.io.yaml"
-STATE_DIRECTORY: Final = ROOT / ".state" / "benchmarks" / "control-plane"
 GROUPS: Final = ResourcePath("scheduling.x-k8s.io", "v1alpha1", "podgroups", "default")
 MEMBERS: Final = PODS.in_namespace("default")
-GOAL_RESTART_SECONDS: Final = 30.0
-GOAL_MEMORY_MEBIBYTES: Final = 150.0
 TIMEOUT_SECONDS: Final = 600.0
 _CONCURRENCY: Final = 16
 _POLL_SECONDS: Final = 0.25
@@ -102,21 +92,36 @@ class Contestant:
         )
 
 
+class ControllerResult(msgspec.Struct, frozen=True):
+    """All runs."""
+
+    workload: ControllerWorkload
+    runs: tuple[ControllerRun, ...]
+
+
 def measure_controller(
-    group_count: int, member_count: int, *, state_dir: Path, tell: Callable[[str], None]
+    workloads: Workloads, *, repetitions: int, state_dir: Path, tell: Callable[[str], None]
+) -> ControllerResult:
+    """Make all runs, each on a control plane of its own."""
+    workload = workloads.controller
+    return ControllerResult(
+        workload, tuple(_run(workload, state_dir, tell) for _ in range(repetitions))
+    )
+
+
+def _run(
+    workload: ControllerWorkload, state_dir: Path, tell: Callable[[str], None]
 ) -> ControllerRun:
-    """Make one run on a control plane of its own."""
     with ControlPlane(state_dir, with_controller_manager=False) as plane:
         quietness = look_around(tell)
-        tell(f"controller: creating {group_count} groups of {member_count} Pods")
-        asyncio.run(_fill(plane, group_count, member_count))
+        tell(f"controller: creating {workload.group_count} groups of {workload.member_count} Pods")
+        asyncio.run(_fill(plane, workload.group_count, workload.member_count))
         starts = []
         for name in ("controller-first", "controller-again"):
             with running(Contestant(name), plane) as process:
-                starts.append(asyncio.run(_watch(plane, process, group_count)))
+                starts.append(asyncio.run(_watch(plane, process, workload.group_count)))
             tell(
-                f"{name}: {starts[-1].known_seconds:.1f} s, "
-                f"{starts[-1].write_count} written, "
+                f"{name}: {starts[-1].known_seconds:.1f} s, {starts[-1].write_count} written, "
                 f"{mebibytes(starts[-1].memory.resident):.1f} MiB"
             )
     return ControllerRun(quietness, *starts)
@@ -201,7 +206,7 @@ async def _watch(plane: ControlPlane, process: SchedulerProcess, group_count: in
     return Start(
         known_seconds=known_seconds,
         cpu_seconds=cpu_seconds,
-        write_count=round(_sum(scrape, "berthmaster_controller_status_writes_total")),
+        write_count=round(add_up(scrape, "berthmaster_controller_status_writes_total")),
         changed_count=sum(before[name] != version for name, version in after.items()),
         memory=memory,
     )
@@ -220,8 +225,8 @@ async def _until_known(
             raise BenchmarkError(f"not all groups are judged after {TIMEOUT_SECONDS:.0f} s")
         async with web.get(f"https://127.0.0.1:{port}/metrics", ssl=context) as answer:
             scrape = await answer.text()
-        is_idle = _sum(scrape, "berthmaster_controller_queue_depth") == 0
-        if is_idle and _sum(scrape, "berthmaster_pod_groups") == group_count:
+        is_idle = add_up(scrape, "berthmaster_controller_queue_depth") == 0
+        if is_idle and add_up(scrape, "berthmaster_pod_groups") == group_count:
             return scrape
         await asyncio.sleep(_POLL_SECONDS)
 
@@ -249,99 +254,7 @@ async def _versions(cluster: Cluster) -> dict[str, str]:
     }
 
 
-def _sum(scrape: str, name: str) -> float:
+def add_up(scrape: str, name: str) -> float:
     """Add up all samples of a metric."""
     pattern = re.compile(rf"^{name}(?:{{[^}}]*}})? (\S+)$", re.MULTILINE)
     return sum(float(value) for value in pattern.findall(scrape))
-
-
-def controller_table(
-    runs: Sequence[ControllerRun], *, group_count: int, member_count: int
-) -> Table:
-    """Show the figures of all runs."""
-
-    def row(
-        name: str, figure: Callable[[ControllerRun], float], digits: int, limit: float | None = None
-    ) -> tuple[str, ...]:
-        verdict = "" if limit is None else at_most(middle(runs, figure), limit)
-        return name, cell(runs, figure, digits), verdict
-
-    rows = (
-        row("first start: all statuses written after, s", lambda r: r.first.known_seconds, 1),
-        row("first start: statuses written", lambda r: r.first.write_count, 0),
-        row("first start: CPU, s", lambda r: r.first.cpu_seconds, 1),
-        row(
-            "restart: all groups judged after, s",
-            lambda r: r.again.known_seconds,
-            1,
-            GOAL_RESTART_SECONDS,
-        ),
-        row("restart: statuses written", lambda r: r.again.write_count, 0, 0),
-        row("restart: groups that changed", lambda r: r.again.changed_count, 0, 0),
-        row("restart: CPU, s", lambda r: r.again.cpu_seconds, 1),
-        row(
-            "restart: resident a minute later, MiB",
-            lambda r: mebibytes(r.again.memory.resident),
-            1,
-            GOAL_MEMORY_MEBIBYTES,
-        ),
-        row("restart: PSS, MiB", lambda r: mebibytes(r.again.memory.proportional), 1),
-        row(
-            "restart: resident, most, MiB",
-            lambda r: mebibytes(r.again.memory.peak_resident),
-            1,
-            GOAL_MEMORY_MEBIBYTES,
-        ),
-        row(
-            "first start: resident, most, MiB",
-            lambda r: mebibytes(r.first.memory.peak_resident),
-            1,
-            GOAL_MEMORY_MEBIBYTES,
-        ),
-    )
-    title = f"Controller: {group_count:,} groups of {member_count} Pods"
-    return Table(title, ("", "controller", "to reach"), rows)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code."""
-    options = _parser().parse_args(arguments)
-    reporter = Reporter(Console(highlight=False, soft_wrap=True, stderr=True))
-    interrupts.raise_on_termination()
-    use_cores(2)
-    try:
-        runs = [
-            measure_controller(
-                options.groups, options.members, state_dir=options.state_dir, tell=reporter.step
-            )
-            for _ in range(options.runs)
-        ]
-    except (BenchmarkError, DeployError, KubeError) as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 1
-    console = Console(highlight=False)
-    quietness = describe_quietness([run.quietness for run in runs])
-    console.print(f"- Before the runs: {quietness}", soft_wrap=True, markup=False)
-    show(
-        [controller_table(runs, group_count=options.groups, member_count=options.members)], console
-    )
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.controller", description=__doc__)
-    parser.add_argument("--groups", type=int, default=1000, metavar="N", help="default: 1000")
-    parser.add_argument("--members", type=int, default=8, metavar="N", help="each; default: 8")
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="default: 1")
-    parser.add_argument(
-        "--state-dir",
-        type=Path,
-        default=STATE_DIRECTORY,
-        metavar="DIRECTORY",
-        help="for the control plane while it runs",
-    )
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,6 +8,8 @@ import msgspec
 
 from benchmarks.agent import AgentResult
 from benchmarks.agent_report import agent_table
+from benchmarks.controller import ControllerResult
+from benchmarks.controller_report import controller_table
 from benchmarks.core_decisions import CoreResult
 from benchmarks.end_to_end import EndToEndResult
 from benchmarks.footprint import FootprintResult
@@ -21,7 +23,16 @@ from benchmarks.shapes import ShapeResult
 from benchmarks.tables import Table, to_markdown
 from benchmarks.workloads import Goals
 
-BENCHMARKS: Final = ("core", "end-to-end", "memory", "startup", "shapes", "agent", "pod-groups")
+BENCHMARKS: Final = (
+    "core",
+    "end-to-end",
+    "memory",
+    "startup",
+    "shapes",
+    "agent",
+    "pod-groups",
+    "controller",
+)
 
 
 class Results(msgspec.Struct, kw_only=True):
@@ -49,6 +60,7 @@ class Results(msgspec.Struct, kw_only=True):
     shapes: tuple[ShapeResult, ...] = ()
     agent: AgentResult | None = None
     pod_groups: tuple[PodGroupResult, ...] = ()
+    controller: ControllerResult | None = None
 
     def tables(self, wanted: Sequence[str] = BENCHMARKS) -> list[Table]:
         """Make the tables of what there is, of the `wanted` benchmarks."""
@@ -68,6 +80,8 @@ class Results(msgspec.Struct, kw_only=True):
             tables.append(agent_table(self.agent))
         if "pod-groups" in wanted:
             tables += map(pod_group_table, self.pod_groups)
+        if self.controller is not None and "controller" in wanted:
+            tables.append(controller_table(self.controller))
         return tables
 
     def _quietness(self) -> list[Quietness]:
@@ -75,7 +89,7 @@ class Results(msgspec.Struct, kw_only=True):
         before += [each for result in self.full_clusters for each in result.quietness]
         before += [run.quietness for result in self.shapes for run in result.runs]
         before += [run.quietness for result in self.pod_groups for run in result.runs]
-        for results in (self.end_to_end, self.footprint, self.agent):
+        for results in (self.end_to_end, self.footprint, self.agent, self.controller):
             if results is not None:
                 before += [run.quietness for run in results.runs]
         return before

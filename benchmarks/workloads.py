@@ -222,6 +222,22 @@ class AgentWorkload(_Table, frozen=True, kw_only=True):
     quick: dict[str, int] = {}
 
 
+class ControllerGoals(_Table, frozen=True, kw_only=True):
+    """What the controller is to reach."""
+
+    memory_mebibytes: Ratio
+    restart_seconds: Ratio
+
+
+class ControllerWorkload(_Table, frozen=True, kw_only=True):
+    """Groups for the controller: every second one runs, the others do not fit."""
+
+    group_count: Count
+    member_count: Count
+    goals: ControllerGoals
+    quick: dict[str, int] = {}
+
+
 class Goals(_Table, frozen=True, kw_only=True):
     """What is to be reached. Microseconds and milliseconds are CPU time, for one Pod."""
 
@@ -247,6 +263,7 @@ class Workloads(_Table, frozen=True, kw_only=True):
     end_to_end: EndToEndWorkload
     footprint: FootprintWorkload
     agent: AgentWorkload
+    controller: ControllerWorkload
     shapes: tuple[ShapeWorkload, ...]
     pod_groups: tuple[PodGroupWorkload, ...]
     objects: dict[str, ObjectTemplate]
@@ -257,7 +274,7 @@ class _Shared(Protocol):
     def share(self) -> int: ...
 
 
-WorkloadT = TypeVar("WorkloadT", bound=Workload | AgentWorkload)
+WorkloadT = TypeVar("WorkloadT", bound=Workload | AgentWorkload | ControllerWorkload)
 SharedT = TypeVar("SharedT", bound=_Shared)
 
 
@@ -280,6 +297,7 @@ def load_workloads(path: Path = DEFAULT_FILE, *, quick: bool = False) -> Workloa
             end_to_end=resized(workloads.end_to_end),
             footprint=resized(workloads.footprint),
             agent=resized(workloads.agent),
+            controller=resized(workloads.controller),
             shapes=tuple(resized(workload) for workload in workloads.shapes),
             pod_groups=tuple(resized(workload) for workload in workloads.pod_groups),
         )
