@@ -58,4 +58,16 @@ def _lacking(reason: str, count: int) -> str:
 
 def group_message(group_name: str, reason: str, details: Iterable[str] = ()) -> str:
     """Give the text of the members' condition and event: the group's reason, then details."""
-    return "; ".join((f"pod group {group_name}: {reason}", *dict.fromkeys(details)))
+    return "; ".join((f"{_prefix(group_name)}{reason}", *dict.fromkeys(details)))
+
+
+def group_reason(group_name: str, message: str) -> str:
+    """Give the group's reason in such a text; "" if it is of something else."""
+    prefix = _prefix(group_name)
+    if not message.startswith(prefix):
+        return ""
+    return message.removeprefix(prefix).partition("; ")[0]
+
+
+def _prefix(group_name: str) -> str:
+    return f"pod group {group_name}: "

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from scheduler_svc.core.framework.post_filter import PostFilterResult
 from scheduler_svc.core.framework.verdict import ExplainedAttempt, Verdict
+from scheduler_svc.core.pod_groups import group_reason
+from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Status
 
 
@@ -47,6 +49,8 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
         Where the Pod is pending and was judged by a profile for all: its schedulerName.
     pre_enqueue_plugin, pre_enqueue_message
         What keeps the Pod out of the queue; the rest is what follows once it no longer does.
+    pod_group_message
+        Why the Pod's group was not placed when it was tried last; the rest is of the Pod alone.
     pre_filter_code, pre_filter_message, pre_filter_plugin
         Where the Pod was turned away before any Node was looked at.
     pre_filter_nodes
@@ -65,6 +69,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     waits_for_scheduler: str = ""
     pre_enqueue_plugin: str = ""
     pre_enqueue_message: str = ""
+    pod_group_message: str = ""
     pre_filter_code: str = ""
     pre_filter_message: str = ""
     pre_filter_plugin: str = ""
@@ -76,11 +81,13 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     error: str = ""
 
 
-def with_gate(answer: Answer, gate: Status | None) -> Answer:
-    """Add what keeps the Pod out of the queue, if anything does."""
-    if gate is None:
+def with_gate(answer: Answer, gate: Status | None, pod: PodInfo) -> Answer:
+    """Add what keeps the Pod out of the queue, or its group from being placed, if anything does."""
+    if gate is not None:
+        return replace(answer, pre_enqueue_plugin=gate.plugin, pre_enqueue_message=gate.message)
+    if pod.group is None or pod.condition is None:
         return answer
-    return replace(answer, pre_enqueue_plugin=gate.plugin, pre_enqueue_message=gate.message)
+    return replace(answer, pod_group_message=group_reason(pod.group.name, pod.condition[1]))
 
 
 def node_answer(status: Status) -> NodeAnswer:

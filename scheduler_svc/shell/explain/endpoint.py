@@ -17,6 +17,7 @@ loop has as much time for its work as the last one took.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -26,7 +27,6 @@ from kubeio.serving import HttpsServer
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.core.scheduler import Scheduler
-from scheduler_svc.core.status import Status
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.explain.answer import Answer, with_gate
 from scheduler_svc.shell.explain.asking import Asked, Profiles, ask, put_into_words
@@ -154,13 +154,17 @@ class ExplainEndpoint:
             gate = self._profiles.gate_of(pod)
             # The core goes on while the answer is put into words: a row may get another Node.
             names = list(self._scheduler.columns.names)
-            return await asyncio.to_thread(_tell, asked, names, gate, decisions)
+            add_gate = partial(with_gate, gate=gate, pod=pod)
+            return await asyncio.to_thread(_tell, asked, names, add_gate, decisions)
 
 
 def _tell(
-    asked: Asked, names: list[str], gate: Status | None, decisions: tuple[Decision, ...] | None
+    asked: Asked,
+    names: list[str],
+    add_gate: Callable[[Answer], Answer],
+    decisions: tuple[Decision, ...] | None,
 ) -> bytes:
-    answer = with_gate(put_into_words(asked, names), gate)
+    answer = add_gate(put_into_words(asked, names))
     return _encode(answer if decisions is None else Explanation(answer, decisions=decisions))
 
 

@@ -120,7 +120,7 @@ def explain_all(
             answer = replace(
                 answer, waits_for_scheduler=pod.scheduler_name or DEFAULT_SCHEDULER_NAME
             )
-        yield with_gate(answer, profiles.gate_of(pod))
+        yield with_gate(answer, profiles.gate_of(pod), pod)
 
 
 def named_pod(question: Question, snapshot: Snapshot) -> PodInfo:

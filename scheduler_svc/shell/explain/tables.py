@@ -69,6 +69,8 @@ def _verdict(answer: Answer) -> Text:
 def _details(answer: Answer) -> Iterator[RenderableType]:
     if answer.pre_enqueue_plugin:
         yield _line(f"Not tried: {answer.pre_enqueue_plugin}: {answer.pre_enqueue_message}")
+    elif answer.pod_group_message:
+        yield _line(f"Not on its own; its group, tried last: {answer.pod_group_message}")
     elif answer.best and answer.waits_for_scheduler:
         yield _line(
             f"Waits for the scheduler {answer.waits_for_scheduler}; "

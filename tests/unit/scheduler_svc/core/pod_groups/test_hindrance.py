@@ -10,6 +10,7 @@ from scheduler_svc.core.pod_groups.hindrance import (
     Hindrance,
     failure,
     group_message,
+    group_reason,
     hindrance,
     shortfall,
 )
@@ -62,3 +63,10 @@ def test_without_any_reason_there_are_no_nodes() -> None:
 
 def test_a_failure_has_no_rejectors() -> None:
     assert failure("broken") == Hindrance("broken", "broken", None)
+
+
+def test_the_reason_is_found_again() -> None:
+    text = group_message("gang", "needs 2, 1 fit: 1 lacks cpu", ["0/1 nodes", "more"])
+    assert group_reason("gang", text) == "needs 2, 1 fit: 1 lacks cpu"
+    assert group_reason("other", text) == ""
+    assert group_reason("gang", "0/1 nodes are available") == ""

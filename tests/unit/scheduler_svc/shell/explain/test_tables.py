@@ -98,6 +98,18 @@ def test_many_names_are_cut() -> None:
                 "Not tried: SchedulingGates: waiting for scheduling gates: [g]",
             ],
         ),
+        (
+            Answer(
+                pod="a/b",
+                pod_group_message="needs 8, 6 fit: 2 lack cpu",
+                nodes={"n": NodeAnswer(total=0)},
+                best=("n",),
+            ),
+            [
+                "a/b: fits on 1 of 1 Nodes",
+                "Not on its own; its group, tried last: needs 8, 6 fit: 2 lack cpu",
+            ],
+        ),
         (Answer(pod="a/b", error="no profile"), ["a/b: the attempt fails", "no profile"]),
         (
             Answer(
