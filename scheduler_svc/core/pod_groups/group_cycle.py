@@ -134,7 +134,8 @@ class GroupCycle:
         evicting = self._evictions.begin(tried, cycle, now, stopwatch)
         if evicting is not None:
             return evicting
-        self._holds.wait(tried.name, tried.priority, now)
+        if tried.is_short:
+            self._holds.wait(tried.name, tried.priority, now)
         return self._returns.reject_short(tried, closest.placed_count, closest.unplaced, now)
 
     def _own_rows(

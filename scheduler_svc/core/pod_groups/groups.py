@@ -109,7 +109,7 @@ class PodGroups:
             if places:
                 break
         self._holds.restore(kept)
-        self._holds.hold(name, places, group.hold_seconds, now)
+        self._holds.hold(name, tried.priority, places, group.hold_seconds, now)
 
     def next_deadline(self) -> float | None:
         """Give the monotonic second at which `expire` has something to do."""

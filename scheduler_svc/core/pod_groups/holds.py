@@ -22,6 +22,7 @@ from scheduler_svc.core.clock import Now
 from scheduler_svc.core.group_objects import GroupName
 from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.queue.heap import KeyedHeap
 
 _PLACE: Final = "place of "
 
@@ -34,18 +35,19 @@ class GroupTiming(msgspec.Struct, frozen=True):
 
 
 class _Waiting(msgspec.Struct):
-    """A group that does not fit: its priority, and since when it waits at its present place."""
+    """A group that does not fit, its priority, and its place in line among those of the same."""
 
+    name: GroupName
     priority: int
-    since_seconds: float
     order: int
 
 
 class _Hold(msgspec.Struct):
-    """Whose room is kept, by uid, and until when."""
+    """Whose room is kept, by uid, and until when; `priority` is the group's in the line."""
 
     pods: dict[str, PodInfo]
     until_seconds: float
+    priority: int = 0
 
 
 class Holds:
@@ -59,7 +61,7 @@ class Holds:
         self.nominations = nominations
         self._nominator = nominations.nominator
         self._timing = timing
-        self._waiting: dict[GroupName, _Waiting] = {}
+        self._line: KeyedHeap[_Waiting] = KeyedHeap(lambda w: (-w.priority, w.order))
         self._order = 0
         self._held: tuple[GroupName, _Hold] | None = None
         self._places: dict[GroupName, _Hold] = {}
@@ -74,7 +76,7 @@ class Holds:
     @property
     def waiting_count(self) -> int:
         """How many groups do not fit."""
-        return len(self._waiting)
+        return len(self._line) + (self._held is not None)
 
     @property
     def held_count(self) -> int:
@@ -94,13 +96,19 @@ class Holds:
 
     def wait(self, name: GroupName, priority: int, now: Now) -> None:
         """Take in that a group does not fit."""
-        waiting = self._waiting.get(name)
+        if self.held_group == name:
+            return
+        waiting = self._line.get(_key(name))
         if waiting is None:
-            self._order += 1
-            waiting = _Waiting(priority, now.monotonic_seconds, self._order)
-            self._waiting[name] = waiting
-        waiting.priority = priority
+            self._line_up(name, priority)
+        elif waiting.priority != priority:
+            waiting.priority = priority
+            self._line.push(_key(name), waiting)
         self._choose_head(now)
+
+    def _line_up(self, name: GroupName, priority: int) -> None:
+        self._order += 1
+        self._line.push(_key(name), _Waiting(name, priority, self._order))
 
     def leave(self, name: GroupName, now: Now) -> None:
         """Take in that a group needs no room kept: it has been placed, or is gone."""
@@ -111,16 +119,15 @@ class Holds:
 
     def stop_waiting(self, name: GroupName, now: Now) -> None:
         """Take in that nobody of a group waits any more; the places of lost members are kept."""
-        self._waiting.pop(name, None)
+        self._line.remove(_key(name))
         if self._held is not None and self._held[0] == name:
             self._release(self._held[1], now)
             self._held = None
         self._choose_head(now)
 
     def _choose_head(self, now: Now) -> None:
-        waiting = self._waiting
-        candidates = [name for name in waiting if name != self.held_group]
-        head = min(candidates, key=lambda n: (-waiting[n].priority, waiting[n].order), default=None)
+        first = self._line.peek()
+        head = None if first is None else first.name
         if head != self.head:
             self.head, self.head_since_seconds = head, now.monotonic_seconds
 
@@ -139,6 +146,7 @@ class Holds:
     def hold(
         self,
         name: GroupName,
+        priority: int,
         places: Sequence[tuple[PodInfo, str]],
         limit_seconds: int | None,
         now: Now,
@@ -147,21 +155,18 @@ class Holds:
 
         Without any, since no Nodes would do, the group only goes to the end.
         """
+        self._line.remove(_key(name))
+        # Even if it is the only one it waits as long again.
+        self.head = None
         if places:
             seconds = limit_seconds or self._timing.hold_seconds
             kept = {pod.uid: pod for pod, _ in places}
-            self._held = (name, _Hold(kept, now.monotonic_seconds + seconds))
+            self._held = (name, _Hold(kept, now.monotonic_seconds + seconds, priority))
             for pod, node_name in places:
                 self.nominations.set(pod, node_name, now)
         else:
-            self._go_last(name)
+            self._line_up(name, priority)
         self._choose_head(now)
-
-    def _go_last(self, name: GroupName) -> None:
-        self._order += 1
-        self._waiting[name].order = self._order
-        if self.head == name:
-            self.head = None
 
     def keep_place(self, pod: PodInfo, name: GroupName, now: Now) -> None:
         """Keep the place of a member that is being deleted, on its Node, for who replaces it."""
@@ -198,7 +203,7 @@ class Holds:
             name, hold = self._held
             self._held = None
             self._release(hold, now)
-            self._go_last(name)
+            self._line_up(name, hold.priority)
             self._choose_head(now)
         for name in [n for n, hold in self._places.items() if hold.until_seconds <= seconds]:
             self._release(self._places.pop(name), now)
@@ -216,3 +221,7 @@ class Holds:
     def _release(self, hold: _Hold, now: Now) -> None:
         for pod in hold.pods.values():
             self.nominations.end(pod, now)
+
+
+def _key(name: GroupName) -> str:
+    return f"{name.api}/{name.key}"

@@ -28,6 +28,11 @@ class TriedGroup(msgspec.Struct):
         return max(self.group.min_count - len(self.placed_rows), 1)
 
     @property
+    def is_short(self) -> bool:
+        """Whether fewer have a Node than the group needs."""
+        return len(self.placed_rows) < self.group.min_count
+
+    @property
     def pods(self) -> list[PodInfo]:
         """The Pods of the members."""
         return [queued.pod for queued in self.members]

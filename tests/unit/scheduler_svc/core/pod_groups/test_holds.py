@@ -4,7 +4,7 @@ from scheduler_svc.core.effects import EvictPods, PatchNomination
 from scheduler_svc.core.objects import OwnerReference
 from tests.builders import make_pod_info
 from tests.gangs import make_group, make_member
-from tests.unit.scheduler_svc.core.pod_groups.stages import (
+from tests.unit.scheduler_svc.core.pod_groups.stages import FOUR_CPUS, Stage, confirm_all
     FOUR_CPUS,
     Stage,
 )
@@ -135,3 +135,43 @@ def test_more_important_pods_that_evict_take_it_and_no_status_is_written_for_tha
     effects = stage.run()
     assert [type(e) for e in effects if isinstance(e, EvictPods | PatchNomination)] == [EvictPods]
     assert set(stage.scheduler.nominator.node_names) == {"uid-urgent"}
+
+
+def test_the_most_important_group_is_first_then_the_oldest() -> None:
+    groups = [make_group(name, 1) for name in ("a", "b", "c")]
+    stage = Stage(nodes=["n1"], groups=groups)
+    stage.add(make_pod_info("lasting", node="n1", requests={"cpu": "1"}))
+    for name, priority in (("a", -2), ("b", -1), ("c", -1)):
+        stage.add(make_member(f"{name}-0", name, requests=FOUR_CPUS, priority=priority))
+        stage.run()
+    assert stage.scheduler.statistics().waiting_group_count == 3
+    # Room is looked for in turn; the Pod that is more important is never waited for.
+    heads = []
+    for _ in range(4):
+        heads.append(stage.scheduler._groups._holds.head)
+        stage.wait(60)
+    assert [head.name for head in heads if head is not None] == ["b", "c", "b", "c"]
+
+
+def test_a_group_may_become_more_important_while_it_waits() -> None:
+    groups = [make_group("a", 1), make_group("b", 1)]
+    stage = Stage(nodes=["n1"], groups=groups)
+    stage.add(make_pod_info("lasting", node="n1", requests={"cpu": "1"}))
+    stage.add(
+        make_member("a-0", "a", requests=FOUR_CPUS), make_member("b-0", "b", requests=FOUR_CPUS)
+    )
+    stage.run()
+    stage.add(make_member("b-1", "b", requests={"cpu": "9"}, priority=1))
+    stage.run()
+    stage.wait(61)
+    assert set(stage.scheduler.nominator.node_names) <= {"uid-b-0", "uid-b-1"}
+
+
+def test_members_beyond_what_the_group_needs_have_no_room_kept() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)])
+    stage.add(make_member("first", requests={"cpu": "1"}))
+    stage.run()
+    confirm_all(stage, [make_member("first", requests={"cpu": "1"})])
+    stage.add(make_member("more", requests=FOUR_CPUS))
+    stage.run()
+    assert stage.scheduler.statistics().waiting_group_count == 0
