@@ -5,9 +5,6 @@ from scheduler_svc.core.objects import OwnerReference
 from tests.builders import make_pod_info
 from tests.gangs import make_group, make_member
 from tests.unit.scheduler_svc.core.pod_groups.stages import FOUR_CPUS, Stage, confirm_all
-    FOUR_CPUS,
-    Stage,
-)
 
 
 def stream(stage: Stage, seconds: int, *, lifetime: int = 4) -> None:
