@@ -3,6 +3,7 @@
 import socket
 from collections import ChainMap
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -90,6 +91,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     )
     executor = _make_executor(plan, writers, attempts, plugins, memory)
     profiles = _follow_profiles(plan, identity, access, reflectors, inbox, writers)
+    executor.is_leading = partial(_is_leading, writers)
     _connect_profiles(profiles, scheduler, executor, attempts, feeds)
     lag = LoopLag()
     registry = _make_registry(
@@ -133,7 +135,7 @@ def _follow_profiles(
     inbox: Inbox,
     writers: Writers,
 ) -> LiveProfiles | None:
-    options, election = plan.options, writers.election
+    options = plan.options
     if not options.scheduler_profiles:
         return None
     observer = observer_name(socket.gethostname(), options.serving.port, identity.instance)
@@ -143,9 +145,13 @@ def _follow_profiles(
         kinds,
         observer=None if options.dry_run else observer,
         put=inbox.put,
-        is_leading=lambda: election is None or election.is_leader,
+        is_leading=partial(_is_leading, writers),
         seed=identity.seed,
     )
+
+
+def _is_leading(writers: Writers) -> bool:
+    return writers.election is None or writers.election.is_leader
 
 
 def _connect_profiles(
@@ -242,10 +248,7 @@ def _serve_explanations(
 
 
 def _serve_pod_resources(server: HttpsServer, scheduler: Scheduler, writers: Writers) -> None:
-    election = writers.election
-    PodResourceEndpoint(
-        scheduler.pods, is_leading=lambda: election is None or election.is_leader
-    ).add_to(server)
+    PodResourceEndpoint(scheduler.pods, is_leading=partial(_is_leading, writers)).add_to(server)
 
 
 def _make_server(

@@ -67,7 +67,16 @@ class EffectWriters:
 
 
 class Executor:
-    """Carries out what the core asks for; `on_profile` is told when it serves others."""
+    """Carries out what the core asks for.
+
+    Attributes
+    ----------
+    on_profile
+        Is told when the core serves other profiles.
+    is_leading
+        Whether it is this replica that tells Pods of a profile that is gone: all of them let go
+        of them.
+    """
 
     def __init__(
         self,
@@ -87,6 +96,7 @@ class Executor:
         self._plugin_metrics = plugin_metrics
         self._journal = journal or Journal(attempt_metrics, plugins=plugin_metrics)
         self.on_profile: Callable[[ProfileSet | ProfileRemoved], None] = lambda _: None
+        self.is_leading: Callable[[], bool] = lambda: True
 
     def stopwatch(self) -> Stopwatch | None:
         """Give what is to measure the plugins in the next attempt; None for most."""
@@ -96,7 +106,7 @@ class Executor:
         """Carry out what follows from an event."""
         if type(event) in _NOTED:
             self._note(event, effects)
-        if effects:
+        if effects and (type(event) is not ProfileRemoved or self.is_leading()):
             self._carry_out(effects)
 
     def _note(self, event: Event, effects: list[Effect]) -> None:

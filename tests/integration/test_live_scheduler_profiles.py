@@ -223,12 +223,19 @@ def test_an_invalid_change_leaves_the_last_good_one_running(
 
 
 def test_pods_of_a_profile_that_goes_are_told(
-    plane: ControlPlane, process: SchedulerProcess
+    plane: ControlPlane, process: SchedulerProcess, tmp_path: Path
 ) -> None:
     create_profile(plane, "gone", profile_spec("gone", zone="nowhere"))
     create_pod(plane, "left", "gone")
     wait_for("the Pod is rejected", lambda: read(plane, f"{PODS}/left")["status"].get("conditions"))
-    delete(plane, f"{PROFILES}/gone")
+    with scheduler(plane, tmp_path / "log") as standby:
+        wait_observed(plane, "gone", 1, 1)
+        delete(plane, f"{PROFILES}/gone")
+        for each in (process, standby):
+            each.wait_line('why="SchedulerProfile gone was deleted"')
+        # In good order, so that it has written all Events that it had to.
+        standby.send_signal(signal.SIGTERM)
+        assert standby.wait_exit() == 0
 
     def farewells() -> list[str]:
         events = events_about(plane, "left", "Pod")

@@ -28,6 +28,8 @@ from scheduler_svc.core.events import (
     ExtendersAnswered,
     NodeDeleted,
     PreBindFinished,
+    ProfileRemoved,
+    ProfileSet,
 )
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.executor import EffectWriters, Executor
@@ -107,6 +109,17 @@ async def test_each_effect_goes_to_who_carries_it_out() -> None:
     assert sample(attempts, result="unschedulable", profile="berthmaster") == 1
     assert sample("scheduler_preemption_attempts_total") == 1
     assert sample("scheduler_preemption_victims_sum") == 3
+
+
+@pytest.mark.parametrize("is_leading", [True, False])
+async def test_one_replica_tells_pods_of_a_profile_that_is_gone(*, is_leading: bool) -> None:
+    rig, told = Rig(), list[ProfileSet | ProfileRemoved]()
+    rig.executor.on_profile = told.append
+    rig.executor.is_leading = lambda: is_leading
+    gone, farewell = ProfileRemoved("batch", "it was deleted"), record_event()
+    rig.executor.handled(gone, [farewell])
+    assert told == [gone]
+    assert rig.recorder.effects == ([farewell] if is_leading else [])
 
 
 async def test_refusal_is_counted() -> None:
