@@ -8,18 +8,28 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
+from msgspec.structs import replace
 
-from scheduler_svc.core.effects import RecordEvent
+from scheduler_svc.core.effects import BindPod, RecordEvent
 from scheduler_svc.core.events import ProfileRemoved
 from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.config import load_configuration
 from scheduler_svc.shell.profiles import make_profiles
 from tests.builders import SCHEDULER, at
 from tests.property.test_whole_scheduler import WholeSchedulerMachine
-from tests.property.whole_objects import NODE_NAMES
+from tests.property.whole_objects import (
+    NODE_KINDS,
+    NODE_NAMES,
+    POD_KINDS,
+    fixed_objects,
+    node_manifest,
+    pod_manifest,
+)
+from tests.property.whole_server import ApiServer
 
 
 def _arguments(**plugins: Any) -> dict[str, Any]:
@@ -120,3 +130,42 @@ class ProfileChangesMachine(WholeSchedulerMachine):
 
 TestProfileChanges = ProfileChangesMachine.TestCase
 TestProfileChanges.settings = settings(max_examples=25, stateful_step_count=50, deadline=None)
+
+
+def started_with(kind: str, nodes: Sequence[str], pods: Sequence[str]) -> Scheduler:
+    """Make a scheduler that knows of Nodes and Pods."""
+    scheduler = Scheduler(maker(kind)())
+    server = ApiServer()
+    for kind_, manifest in fixed_objects():
+        scheduler.handle(server.event(kind_, manifest), at(0))
+    for name, node in zip(NODE_NAMES, nodes, strict=False):
+        scheduler.handle(server.event("Node", node_manifest(name, node)), at(0))
+    for number, pod in enumerate(pods):
+        manifest = pod_manifest(f"p{number}", pod, app="web", space="default", priority=number % 2)
+        manifest["metadata"]["uid"] = f"uid-{number}"
+        scheduler.handle(server.event("Pod", manifest), at(number))
+    return scheduler
+
+
+def effects_of(scheduler: Scheduler, seconds: float) -> list[Any]:
+    """Give what all attempts come to; the ids of decisions tell profiles apart."""
+    found: list[Any] = []
+    while (effects := scheduler.step(at(seconds))) is not None:
+        found += [replace(e, decision_id="") if isinstance(e, BindPod) else e for e in effects]
+    return found
+
+
+@given(
+    before=st.sampled_from(list(_PROFILES)),
+    after=st.sampled_from(list(_PROFILES)),
+    nodes=st.lists(st.sampled_from(NODE_KINDS), min_size=1, max_size=3),
+    pods=st.lists(st.sampled_from(POD_KINDS), min_size=1, max_size=6),
+)
+def test_what_comes_of_pods_is_as_if_the_scheduler_had_begun_with_the_new_profile(
+    before: str, after: str, nodes: list[str], pods: list[str]
+) -> None:
+    changed, begun = started_with(before, nodes, pods), started_with(after, nodes, pods)
+    for profile in maker(after)():
+        assert changed.set_profile(profile, at(50)) == []
+    assert effects_of(changed, 100) == effects_of(begun, 100)
+    changed.validate()
