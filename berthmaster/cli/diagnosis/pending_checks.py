@@ -14,6 +14,7 @@ from berthmaster.cli.diagnosis.facts import (
     PendingPod,
 )
 from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
+from berthmaster.cli.diagnosis.group_checks import check_pod_groups, is_held_by_its_group
 from berthmaster.cli.diagnosis.installations import port_of
 from berthmaster.cli.diagnosis.room import room_left, shortages
 from berthmaster.cli.diagnosis.scheduler_checks import leads
@@ -38,18 +39,21 @@ def check_pending(facts: Facts) -> Iterator[Finding]:
     pods = facts.pending
     if pods is None:
         return
-    gated, nominated, rejected, failed, unseen = [], [], [], [], []
+    gated, nominated, grouped, rejected, failed, unseen = [], [], [], [], [], []
     for pod in pods:
         if pod.gates or pod.reason == GATED:
             gated.append(pod)
         elif pod.nominated_node:
             nominated.append(pod)
+        elif is_held_by_its_group(pod):
+            grouped.append(pod)
         elif pod.reason == UNSCHEDULABLE:
             rejected.append(pod)
         elif pod.reason:
             failed.append(pod)
         else:
             unseen.append(pod)
+    yield from check_pod_groups(grouped, facts)
     yield from _check_rejected(rejected, facts)
     yield from _check_failed(failed, facts)
     yield from _check_unseen(unseen, facts)

@@ -1,0 +1,51 @@
+"""Judges groups of Pods that do not start: what they need, and what is missing."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from berthmaster.cli.diagnosis.facts import Facts, PendingPod
+from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
+
+# The scheduler's own text, `core.pod_groups.hindrance.group_message`.
+_OF_GROUP: Final = re.compile(r"^pod group (?P<name>[^:\s]+): (?P<reason>.*?)(?:; |$)", re.DOTALL)
+SETTLING_SECONDS: Final = 30.0
+
+
+def is_held_by_its_group(pod: PendingPod) -> bool:
+    """Whether a Pod waits for the others of its group, or they for it."""
+    return _OF_GROUP.match(pod.message) is not None
+
+
+def check_pod_groups(pods: Iterable[PendingPod], facts: Facts) -> Iterator[Finding]:
+    """Judge the groups of Pods for which `is_held_by_its_group`: the largest first."""
+    groups: dict[tuple[str, str, str], list[PendingPod]] = defaultdict(list)
+    for pod in pods:
+        found = _OF_GROUP.match(pod.message)
+        if found is not None:
+            groups[pod.namespace, found["name"], found["reason"]].append(pod)
+    for (namespace, name, reason), members in sorted(
+        groups.items(), key=lambda item: (-len(item[1]), item[0])
+    ):
+        members.sort(key=lambda pod: (_since(pod), pod.key))
+        age = max(facts.now - _since(members[0]), 0.0)
+        count = len(members)
+        yield Finding(
+            check="pod-groups-waiting",
+            severity=Severity.PROBLEM if age >= SETTLING_SECONDS else Severity.WARNING,
+            area=Area.PENDING,
+            what=f"{'1 Pod waits' if count == 1 else f'{count} Pods wait'} for the group "
+            f"{namespace}/{name}: {reason}.",
+            why="Pods of a group start together or not at all (docs/pod-groups.md); until then "
+            "none of them takes room.",
+            next_command=f"kubectl -n {namespace} describe podgroup {name}",
+            count=count,
+            objects=tuple(pod.key for pod in members[:OBJECTS_TOLD]),
+            since_seconds=age,
+            detail=tuple(members[0].message.split("; ")[1:]),
+        )
+
+
+def _since(pod: PendingPod) -> float:
+    return pod.since if pod.since is not None else pod.created

@@ -1,0 +1,29 @@
+from berthmaster.cli.diagnosis.finding import Severity
+from tests.unit.berthmaster.diagnosis.clusters import NOW, judged, only, rejected
+
+SHORT = "needs 8, 6 fit: 2 lack nvidia.com/gpu"
+TEXT = f"pod group train: {SHORT}; 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+
+
+def test_the_pods_of_a_group_are_one_finding() -> None:
+    pods = tuple(rejected(f"train-{n}", message=TEXT, since=NOW - 60 - n) for n in range(8))
+    finding = only(judged(pending=pods), "pod-groups-waiting")
+    assert finding.what == f"8 Pods wait for the group shop/train: {SHORT}."
+    assert finding.detail == ("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",)
+    assert finding.next_command == "kubectl -n shop describe podgroup train"
+    assert (finding.count, finding.since_seconds) == (8, 67)
+    assert finding.objects[0] == "shop/train-7"
+    assert finding.severity is Severity.PROBLEM
+    assert "pods-unschedulable" not in judged(pending=pods)
+
+
+def test_groups_are_told_apart_and_the_largest_comes_first() -> None:
+    pods = (
+        rejected("a", message="pod group a: needs 2 Pods, 1 are there", since=NOW - 1),
+        rejected("b", message="pod group b: needs 9, 2 fit", since=NOW - 2),
+        rejected("c", message="pod group b: needs 9, 2 fit", since=NOW - 1),
+    )
+    large, small = judged(pending=pods)["pod-groups-waiting"]
+    assert large.what == "2 Pods wait for the group shop/b: needs 9, 2 fit."
+    assert small.what == "1 Pod waits for the group shop/a: needs 2 Pods, 1 are there."
+    assert (large.severity, small.detail) == (Severity.WARNING, ())
