@@ -51,6 +51,8 @@ _FIRST_CAPACITY: Final = 64
 _FIXED_COUNT: Final = 7
 # Distinct requests; all are forgotten beyond that.
 _MAX_VECTORS: Final = 16384
+# Changes of which the amounts are kept: more than there are between two Pods of most classes.
+_RECENT_CHANGES: Final = 1024
 
 
 class NodeColumns:
@@ -88,6 +90,7 @@ class NodeColumns:
         self._vacant_rows: list[int] = []
         self._vectors: dict[Requests, Int64Array] = {}
         self._growth_listeners: list[Callable[[int], None]] = []
+        self._recent = _RecentAmounts(_FIXED_COUNT)
 
     def on_growth(self, listener: Callable[[int], None]) -> None:
         """Call `listener` with the new capacity whenever there is room for more Nodes."""
@@ -126,6 +129,7 @@ class NodeColumns:
             self.divisors = np.concatenate([self.divisors, np.ones((1, self.capacity))])
             self._offering_counts.append(0)
             self._vectors.clear()
+            self._recent = _RecentAmounts(len(self.allocatable))
         return row
 
     def vector(self, requests: Requests) -> Int64Array:
@@ -232,7 +236,18 @@ class NodeColumns:
             free += vector
         # Anew, not by addition: what is out of range for a while must not leave an error.
         self.room[:, row] = free
+        self._recent.append(self.usage_log.position, free, self.divisors[:, row])
         self.usage_log.append(row)
+
+    def used_since(self, position: int, rows: RowArray) -> "NodeView":
+        """Give a view of all `rows` that `usage_log` has since `position`.
+
+        Of a row that is there several times only the last entry is sure to be of now. Not for
+        rows that may have a new specification as well.
+        """
+        view = NodeView(self, rows)
+        view.know_amounts(self._recent.since(position, len(rows)))
+        return view
 
     def free_up(self, rows: RowArray, amounts: Int64Array) -> None:
         """Add int64 `(R, K)` to what is free on K different rows; in no log, for what would be.
@@ -300,6 +315,42 @@ class NodeColumns:
             listener(capacity)
 
 
+class _RecentAmounts:
+    """Room and divisors of Nodes as of the last changes of usage, in the order of those.
+
+    What has changed is read some 50 times, once a class: so it lies together, and is cut out
+    and not gathered from all Nodes' arrays.
+    """
+
+    def __init__(self, resource_count: int) -> None:
+        self._room: Float64Array = np.zeros((resource_count, _RECENT_CHANGES))
+        self._divisors: Float64Array = np.zeros((resource_count, _RECENT_CHANGES))
+        # Positions in the log of the first change that is kept, and after the last.
+        self._start = self._end = 0
+
+    def append(self, position: int, room: Int64Array, divisors: Float64Array) -> None:
+        """Keep the amounts, `(R,)` each, of the change at a position; forget those after it."""
+        if not self._start <= position <= self._end:
+            self._start = position
+        index = position - self._start
+        if index == _RECENT_CHANGES:
+            half = index // 2
+            for amounts in (self._room, self._divisors):
+                amounts[:, :half] = amounts[:, half:]
+            self._start += half
+            index -= half
+        self._room[:, index] = room
+        self._divisors[:, index] = divisors
+        self._end = position + 1
+
+    def since(self, position: int, count: int) -> tuple[Float64Array, Float64Array] | None:
+        """Give the amounts, `(R, count)` each, of the last changes; None if some are forgotten."""
+        if position < self._start or position + count != self._end:
+            return None
+        start, end = position - self._start, self._end - self._start
+        return self._room[:, start:end], self._divisors[:, start:end]
+
+
 def _padded(array: npt.NDArray[_Scalar], length: int) -> npt.NDArray[_Scalar]:
     padded = np.zeros((*array.shape[:-1], length), dtype=array.dtype)
     padded[..., : array.shape[-1]] = array
@@ -323,6 +374,11 @@ class NodeView:
         self._allocatable: Int64Array | None = None
         self._divisors: Float64Array | None = None
         self._room: Float64Array | None = None
+
+    def know_amounts(self, amounts: tuple[Float64Array, Float64Array] | None) -> None:
+        """Take `room` and `divisors` from where they lie together, if they do."""
+        if amounts is not None:
+            self._room, self._divisors = amounts
 
     @property
     def free(self) -> Int64Array:

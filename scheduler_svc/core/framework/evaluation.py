@@ -132,7 +132,8 @@ class Evaluation:
         """Bring the totals up to date with the columns."""
         self._stopwatch = stopwatch
         spec_rows = columns.spec_log.since(self._spec_position)
-        usage_rows = columns.usage_log.since(self._usage_position)
+        usage_position = self._usage_position
+        usage_rows = columns.usage_log.since(usage_position)
         self._spec_position = columns.spec_log.position
         self._usage_position = columns.usage_log.position
         capacity = columns.capacity
@@ -147,9 +148,12 @@ class Evaluation:
             self._evaluate(columns)
         elif spec_count:
             self._patch_spec(columns, spec_rows)
-            self._patch_usage(columns, np.concatenate([spec_rows, usage_rows]), raw_changed=True)
+            changed = np.concatenate([spec_rows, usage_rows])
+            self._patch_usage(NodeView(columns, changed), changed, raw_changed=True)
         elif usage_count:
-            self._patch_usage(columns, usage_rows, raw_changed=False)
+            # A row that is there several times is written to as often: the last one counts.
+            view = columns.used_since(usage_position, usage_rows)
+            self._patch_usage(view, usage_rows, raw_changed=False)
 
     def shares_at(self, columns: NodeColumns, rows: RowArray) -> dict[str, Int64Array]:
         """Give what each plugin adds to the totals of some rows; right after a refresh only."""
@@ -178,7 +182,7 @@ class Evaluation:
         blocks = list(self._rows_in_question(columns))
         for rows in blocks:
             self._patch_spec(columns, rows)
-            feasible, plain = self._score_usage(columns, rows)
+            feasible, plain = self._score_usage(NodeView(columns, rows))
             self._plain[rows] = plain
             self.totals[rows] = np.where(feasible, 0, INFEASIBLE)
         self._add_normalized(self._plain, slice(0, len(columns.infos)), extremes_moved=True)
@@ -219,16 +223,16 @@ class Evaluation:
             if share.plugin.score_scope is Scope.SPEC:
                 share.score(view, columns.capacity, self._stopwatch)
 
-    def _score_usage(self, columns: NodeColumns, rows: Rows) -> tuple[BoolArray, Int64Array]:
+    def _score_usage(self, view: NodeView) -> tuple[BoolArray, Int64Array]:
         """Give which of the rows are feasible, and their sums without normalized plugins."""
-        view = NodeView(columns, rows)
+        rows = view.rows
         feasible = self._spec_pass[rows]
         for plugin, state in self._usage_filters:
             mask = self._filter(plugin, state, view)
             if mask is not None:
                 feasible = feasible & mask
         for share in self._usage_normalized:
-            share.score(view, columns.capacity, self._stopwatch)
+            share.score(view, view.columns.capacity, self._stopwatch)
         base = None if self._base is None else self._base[rows]
         return feasible, self._weighted(self._usage_scores, view, base)
 
@@ -250,12 +254,12 @@ class Evaluation:
             total = weighted if total is None else total + weighted
         return np.zeros(view.count, dtype=np.int64) if total is None else total
 
-    def _patch_usage(self, columns: NodeColumns, rows: RowArray, *, raw_changed: bool) -> None:
-        feasible, plain = self._score_usage(columns, rows)
+    def _patch_usage(self, view: NodeView, rows: RowArray, *, raw_changed: bool) -> None:
+        feasible, plain = self._score_usage(view)
         if self._plain is None:
             if raw_changed and not all(share.is_constant for share in self._normalized):
                 # A plugin has come to tell Nodes apart, which takes the sums of all rows.
-                self._evaluate(columns)
+                self._evaluate(view.columns)
             else:
                 total = plain + self._constant
                 if not is_everywhere(feasible):

@@ -239,6 +239,55 @@ def test_a_view_cuts_out_its_rows(rows: slice) -> None:
     assert view.divisors is view.divisors
 
 
+def gather_of_each(columns: NodeColumns, position: int) -> int:
+    """Compare the last entry of each row used since a position with the columns; give the count."""
+    rows = columns.usage_log.since(position)
+    assert rows is not None
+    view = columns.used_since(position, rows)
+    last = {row: index for index, row in enumerate(rows.tolist())}
+    for row, index in last.items():
+        assert view.room[:, index].tolist() == columns.free[:, row].tolist()
+        assert (
+            view.divisors[:, index].tolist() == np.maximum(columns.allocatable[:, row], 1).tolist()
+        )
+    assert view.free.tolist() == columns.free[:, rows].tolist()
+    return len(rows)
+
+
+def test_amounts_of_rows_used_since_a_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns_module, "_RECENT_CHANGES", 4)
+    columns = make_columns([make_node_info(f"n{i}", cpu=4 + i, memory=i) for i in range(3)])
+    for count in range(1, 12):
+        columns.add_usage(count % 3, REQUESTS, 1)
+        # All, of which the first are kept no more; then those that are; then none.
+        for position in range(columns.usage_log.position + 1):
+            assert gather_of_each(columns, position) == count - position
+
+
+def test_amounts_after_changes_that_have_been_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns_module, "_RECENT_CHANGES", 4)
+    columns = make_columns([make_node_info(f"n{i}", cpu=4 + i) for i in range(3)])
+    for undone_count in range(7):
+        columns.add_usage(0, REQUESTS, 1)
+        position = columns.usage_log.position
+        for sign in (1, -1):
+            for _ in range(undone_count):
+                columns.add_usage(1, REQUESTS, sign)
+        columns.usage_log.rewind(position)
+        assert gather_of_each(columns, position - 1) == 1
+        columns.add_usage(2, REQUESTS, 1)
+        assert gather_of_each(columns, position - 1) == 2
+        assert gather_of_each(columns, 0) == columns.usage_log.position
+
+
+def test_amounts_where_a_resource_came_with_a_pod() -> None:
+    columns = make_columns([make_node_info("n", cpu=4)])
+    columns.add_usage(0, Requests(milli_cpu=1), 1)
+    columns.add_usage(0, REQUESTS, 1)
+    assert gather_of_each(columns, 1) == 1
+    assert gather_of_each(columns, 0) == 2
+
+
 def test_room_is_exact_again_after_amounts_beyond_a_float() -> None:
     columns = make_columns([make_node_info("n", memory=1001)])
     row = columns.rows["n"]
