@@ -7,7 +7,7 @@ import pytest
 
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.cluster_events import EventRegistration
-from scheduler_svc.core.framework.interface import Plugin
+from scheduler_svc.core.framework.interface import EnqueueExtensions, Plugin
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.plugins.default_binder import DefaultBinder
 from scheduler_svc.core.plugins.node_name import NodeName
@@ -48,6 +48,27 @@ def test_totals_must_fit_into_64_bits() -> None:
     assert make_profile({"score": scores}, {"A": most - 1}).weights["A"] == most - 1
     with pytest.raises(ValueError, match="the weights of profile mine add up to too much"):
         make_profile({"score": scores}, {"A": most}, scheduler="mine")
+
+
+class OnceAsked(EnqueueExtensions, Filtering):
+    """Counts how often it is asked what it waits for."""
+
+    name = "OnceAsked"
+    asked_count = 0
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        self.asked_count += 1
+        return ()
+
+
+def test_plugins_are_asked_for_their_events_once() -> None:
+    """A user's may answer now and fail later, when the scheduler relies on it."""
+    plugin = OnceAsked()
+    profile = make_profile({"filter": [plugin]})
+    first = profile.registrations()
+    first["Other"] = ()
+    assert profile.registrations() == {"OnceAsked": ()}
+    assert plugin.asked_count == 1
 
 
 def test_events_of_all_plugins_that_may_reject() -> None:
