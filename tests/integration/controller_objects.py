@@ -22,6 +22,8 @@ PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 LABEL = "scheduling.x-k8s.io/pod-group"
 NODE = "worker-1"
+PATIENCE_SECONDS = 60.0
+"""For a status: a controller that was just started imports for seconds on a busy machine."""
 
 
 class ControllerProcess(SchedulerProcess):
@@ -41,10 +43,15 @@ class ControllerProcess(SchedulerProcess):
     def wait_settled(self) -> None:
         """Wait until it knows all that is there and has nothing to look at."""
         self.wait_line("Leading:")
-        wait_for("all is known", lambda: self.get("/readyz")[0] == 200)
+        wait_for(
+            "all is known",
+            lambda: self.get("/readyz")[0] == 200,
+            timeout_seconds=PATIENCE_SECONDS,
+        )
         wait_for(
             "nothing is to be looked at",
             lambda: self.metric("berthmaster_controller_queue_depth") == 0,
+            timeout_seconds=PATIENCE_SECONDS,
         )
 
 
@@ -63,7 +70,11 @@ def define(plane: ControlPlane, path: Path) -> str:
     create(plane, DEFINITIONS, definition)
     spec = definition["spec"]
     served = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
-    wait_for("the resource is served", lambda: request(plane, "GET", served)[0] == 200)
+    wait_for(
+        "the resource is served",
+        lambda: request(plane, "GET", served)[0] == 200,
+        timeout_seconds=PATIENCE_SECONDS,
+    )
     return str(definition["metadata"]["name"])
 
 

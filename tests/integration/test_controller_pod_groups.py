@@ -12,6 +12,7 @@ from deploy.controlplane import ControlPlane, Reporter
 from tests.integration.controller_objects import (
     EVENTS,
     GROUPS,
+    PATIENCE_SECONDS,
     PODS,
     bind,
     clear,
@@ -28,7 +29,7 @@ from tests.integration.controller_objects import (
     status_of,
     versions,
 )
-from tests.integration.rest import TIMEOUT_SECONDS, read, request, wait_for
+from tests.integration.rest import read, request, wait_for
 
 pytestmark = pytest.mark.integration
 
@@ -65,7 +66,7 @@ def wait_status(
     group: str,
     reason: str,
     *,
-    timeout_seconds: float = TIMEOUT_SECONDS,
+    timeout_seconds: float = PATIENCE_SECONDS,
     **expected: object,
 ) -> None:
     """Wait until a group's status says all of this; 0: it may say nothing."""

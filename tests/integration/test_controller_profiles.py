@@ -14,6 +14,7 @@ import pytest
 from deploy.controlplane import ControlPlane, Reporter
 from tests.integration.controller_objects import (
     EVENTS,
+    PATIENCE_SECONDS,
     PROFILES,
     clear,
     condition_of,
@@ -95,7 +96,11 @@ def says(plane: ControlPlane, name: str, type_: str) -> tuple[str, str, int]:
 
 
 def wait_says(plane: ControlPlane, name: str, type_: str, expected: tuple[str, str, int]) -> None:
-    wait_for(f"{name}: {type_} {expected}", lambda: says(plane, name, type_) == expected)
+    wait_for(
+        f"{name}: {type_} {expected}",
+        lambda: says(plane, name, type_) == expected,
+        timeout_seconds=PATIENCE_SECONDS,
+    )
 
 
 def test_a_profile_is_judged_and_its_last_valid_spec_stays(
