@@ -4,7 +4,7 @@ Source: pkg/scheduler/framework/plugins/noderesources/fit.go, v1.36.3.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import product
+from itertools import compress
 
 import msgspec
 import numpy as np
@@ -147,16 +147,16 @@ class NodeResourcesFit(
         short = nodes.free[state.rows] < state.amounts
         for position in state.delegated:
             short[position] &= offered[position] > 0
-        never = (short & (offered < state.amounts))[1:].any(axis=0)
+        never: BoolArray = (short & (offered < state.amounts))[1:].any(axis=0)
         reasons = [TOO_MANY_PODS, *(f"Insufficient {name}" for name in state.names[1:])]
-        patterns = np.unique(short, axis=1).T
+        kinds = _kinds_of_columns([*short, never])
         result = []
-        for pattern, unresolvable in product(patterns, (False, True)):
-            alike: BoolArray = (short == pattern[:, np.newaxis]).all(axis=0)
-            mask = alike & (never == unresolvable)
-            code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if unresolvable else Code.UNSCHEDULABLE
-            lacking = tuple(r for r, is_short in zip(reasons, pattern, strict=True) if is_short)
-            result.append(Rejection(Status(code, lacking), mask))
+        for kind in range(int(kinds.max(initial=-1)) + 1):
+            alike: BoolArray = kinds == kind
+            first = int(alike.argmax())
+            code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if never[first] else Code.UNSCHEDULABLE
+            lacking = tuple(compress(reasons, short[:, first]))
+            result.append(Rejection(Status(code, lacking), alike))
         return result
 
     def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, ScoredResources]:
@@ -238,3 +238,12 @@ class NodeResourcesFit(
             names = {explicit}
         needed = any(name in names for name, _ in pod.shape.requests.scalars)
         return QueueingHint.QUEUE if needed else QueueingHint.SKIP
+
+
+def _kinds_of_columns(table: Sequence[BoolArray]) -> Int64Array:
+    """Number the columns of a table from 0 on: those that are equal alike, the least first."""
+    kinds = np.zeros(len(table[0]), dtype=np.int64)
+    for row in table:
+        if row.any() and not row.all():
+            kinds = np.unique(2 * kinds + row, return_inverse=True)[1]
+    return kinds
