@@ -147,7 +147,7 @@ class NodeResourcesFit(
         short = nodes.free[state.rows] < state.amounts
         for position in state.delegated:
             short[position] &= offered[position] > 0
-        never: BoolArray = (short & (offered < state.amounts))[1:].any(axis=0)
+        never: BoolArray = np.logical_or.reduce((short & (offered < state.amounts))[1:])
         reasons = [TOO_MANY_PODS, *(f"Insufficient {name}" for name in state.names[1:])]
         kinds = _kinds_of_columns([*short, never])
         result = []
