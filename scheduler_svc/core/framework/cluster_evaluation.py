@@ -8,9 +8,10 @@ Invariant: after `refresh` it equals an evaluation made from scratch.
 Cost: that of an `Evaluation`, and some array operations over all N rows a plugin.
 """
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.columns import Int64Array, NodeColumns, NodeView
@@ -21,6 +22,7 @@ from scheduler_svc.core.framework.interface import (
     NormalizedScorePlugin,
     Plugin,
     Scope,
+    State,
 )
 from scheduler_svc.core.framework.normalized_share import NormalizedShare
 from scheduler_svc.core.framework.prepared import PreparedClass
@@ -28,6 +30,8 @@ from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
 from scheduler_svc.core.labels import BoolArray
 
 _EVERY_ROW: Final = slice(None)
+# An array without dimensions, as all that are reckoned with here: a number of Python's costs more.
+_ONE: Final[npt.NDArray[np.int8]] = np.array(1, dtype=np.int8)
 
 
 class ClassEvaluation(Protocol):
@@ -58,11 +62,15 @@ class ClusterEvaluation:
     """An `Evaluation` and what plugins of scope CLUSTER make of it."""
 
     __slots__ = (
+        "_constant",
+        "_constant_of",
         "_dtype",
         "_fallible",
         "_filters",
+        "_infeasible",
         "_local",
         "_normalized",
+        "_reads_usage",
         "_scores",
         "_shares",
         "_spec_position",
@@ -83,13 +91,18 @@ class ClusterEvaluation:
             for plugin, state, weight in prepared.scores
             if isinstance(plugin, NormalizedScorePlugin)
         ]
-        self._scores = [
-            (plugin, state, weight)
+        self._reads_usage = any(s.plugin.score_scope is not Scope.SPEC for s in self._normalized)
+        highest = MAX_NODE_SCORE * sum(weight for _, _, weight in prepared.scores)
+        self._dtype = np.min_scalar_type(INFEASIBLE - highest)
+        self._scores: list[tuple[ClusterScorePlugin, State, npt.NDArray[Any]]] = [
+            (plugin, state, np.array(weight, dtype=self._dtype))
             for plugin, state, weight in prepared.scores
             if isinstance(plugin, ClusterScorePlugin)
         ]
-        highest = MAX_NODE_SCORE * sum(weight for _, _, weight in prepared.scores)
-        self._dtype = np.min_scalar_type(INFEASIBLE - highest)
+        self._infeasible = np.array(INFEASIBLE, dtype=self._local.totals.dtype)
+        # What normalized plugins give every Node.
+        self._constant_of = 0
+        self._constant = np.array(0, dtype=self._dtype)
         self._shares: dict[str, TotalArray] = {}
         self._spec_position = self._usage_position = -1
         self.totals: TotalArray = np.zeros(0, dtype=self._dtype)
@@ -109,7 +122,7 @@ class ClusterEvaluation:
         if self._normalized:
             self._score_normalized(columns, stopwatch)
         nodes = NodeView(columns, slice(0, len(columns.infos)))
-        feasible = self._local.totals != INFEASIBLE
+        feasible: BoolArray = self._local.totals != self._infeasible
         known = feasible[: nodes.count]
         for plugin, state in self._fallible:
             plugin.forget_failure(state)
@@ -121,29 +134,41 @@ class ClusterEvaluation:
                 if mask is not None:
                     known[candidates[~mask]] = False
                 continue
-            mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, nodes)
+            if stopwatch is None:
+                mask = plugin.filter(state, nodes)
+            else:
+                mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, nodes)
             if mask is not None:
                 known &= mask
-        totals = self._local.totals.astype(self._dtype)
-        if known.any():
-            self._add_normalized(totals, feasible)
+        # Half the cost of `any`.
+        if True in known.tobytes():
+            totals = self._with_normalized(feasible)
             self._add_scores(totals[: nodes.count], nodes, known, stopwatch)
+        else:
+            totals = self._local.totals.astype(self._dtype)
         # INFEASIBLE has all bits set. A choice by a mask without order costs ten times as much.
-        infeasible = feasible.view(np.int8) - np.int8(1)
+        infeasible = feasible.view(np.int8) - _ONE
         # Widened first: to let the operation widen it costs twice as much.
-        np.bitwise_or(totals, infeasible.astype(self._dtype), out=totals)
+        np.bitwise_or(totals, infeasible.astype(self._dtype), totals)
         self.totals = totals
 
-    def _add_normalized(self, totals: TotalArray, feasible: BoolArray) -> None:
-        constant = 0
+    def _with_normalized(self, feasible: BoolArray) -> TotalArray:
+        """Give the totals with what normalized plugins add to them."""
+        constant, varying = 0, []
         for share in self._normalized:
             share.normalize(feasible, _EVERY_ROW)
             if isinstance(share.shares, int):
                 constant += share.shares
             else:
-                # What stands for Nodes that are not feasible may be too large for the type.
-                np.add(totals, share.shares, out=totals, casting="unsafe")
-        totals += constant
+                varying.append(share.shares)
+        if constant != self._constant_of:
+            self._constant_of = constant
+            self._constant = np.array(constant, dtype=self._dtype)
+        totals: TotalArray = self._local.totals + self._constant
+        for shares in varying:
+            # What stands for Nodes that are not feasible may be too large for the type.
+            np.add(totals, shares, out=totals, casting="unsafe")
+        return totals
 
     def shares_at(self, columns: NodeColumns, rows: RowArray) -> dict[str, Int64Array]:
         """Give what each plugin adds to the totals of some rows; right after a refresh only."""
@@ -158,21 +183,30 @@ class ClusterEvaluation:
     ) -> None:
         self._shares.clear()
         for plugin, state, weight in self._scores:
-            method = plugin.score_feasible
-            scores = timed(stopwatch, "Score", plugin.name, method, state, nodes, feasible)
+            if stopwatch is None:
+                scores = plugin.score_feasible(state, nodes, feasible)
+            else:
+                ask = plugin.score_feasible
+                scores = timed(stopwatch, "Score", plugin.name, ask, state, nodes, feasible)
             if scores is not None:
                 # In the narrow type of the totals: a third of the cost of adding wide ones.
-                share = np.multiply(scores, weight, dtype=self._dtype, casting="unsafe")
+                if scores.dtype == self._dtype:
+                    share = scores * weight
+                else:
+                    share = np.multiply(scores, weight, dtype=self._dtype, casting="unsafe")
                 self._shares[plugin.name] = share
                 totals += share
 
     def _score_normalized(self, columns: NodeColumns, stopwatch: Stopwatch | None) -> None:
         """Ask for the raw scores of the rows that changed, or of all."""
+        grown = len(self.totals) != columns.capacity
+        is_settled = columns.spec_log.position == self._spec_position
+        if is_settled and not grown and not self._reads_usage:
+            return
         spec_rows = columns.spec_log.since(self._spec_position)
         usage_rows = columns.usage_log.since(self._usage_position)
         self._spec_position = columns.spec_log.position
         self._usage_position = columns.usage_log.position
-        grown = len(self.totals) != columns.capacity
         for share in self._normalized:
             is_spec = share.plugin.score_scope is Scope.SPEC
             if not columns.infos:
