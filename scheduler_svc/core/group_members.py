@@ -25,6 +25,7 @@ class GroupMembers:
         self._objects = objects
         self._groups: dict[GroupName, dict[str, PodInfo]] = {}
         self._group_of: dict[str, GroupName] = {}
+        self._candidate_counts: dict[GroupName, int] = {}
 
     def __len__(self) -> int:
         """Count the groups that have members."""
@@ -56,6 +57,8 @@ class GroupMembers:
         members = self._groups.setdefault(pod.group, {})
         old = members.get(pod.uid)
         members[pod.uid] = pod
+        change = is_candidate(pod) - (old is not None and is_candidate(old))
+        self._candidate_counts[pod.group] = self._candidate_counts.get(pod.group, 0) + change
         return old
 
     def drop(self, uid: str) -> PodInfo | None:
@@ -65,16 +68,18 @@ class GroupMembers:
             return None
         members = self._groups[name]
         pod = members.pop(uid)
+        self._candidate_counts[name] -= is_candidate(pod)
         if not members:
             del self._groups[name]
+            del self._candidate_counts[name]
         return pod
 
     def obstacle(self, name: GroupName) -> str:
-        """Say why no member may be tried yet: too few are there; "" if nothing is in the way."""
+        """Say why no member may be tried yet, that too few are there; "" if nothing is. O(1)."""
         group = self.group(name)
         if group is None:
             return f"PodGroup {name.key} does not exist"
-        count = sum(map(is_candidate, self.of(name).values()))
+        count = self._candidate_counts.get(name, 0)
         if count >= group.min_count:
             return ""
         return f"needs {group.min_count} Pods, {count} are there"

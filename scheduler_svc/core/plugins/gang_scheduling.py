@@ -37,7 +37,7 @@ class GangScheduling(PreEnqueuePlugin, EnqueueExtensions):
         self._cluster = cluster
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        """Reject a member of a group that does not exist, or has too few Pods yet. O(members)."""
+        """Reject a member of a group that does not exist, or has too few Pods yet. O(1)."""
         if pod.group is None or self._cluster is None:
             return SUCCESS
         obstacle = self._cluster.groups.obstacle(pod.group)

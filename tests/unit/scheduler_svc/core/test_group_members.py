@@ -59,6 +59,31 @@ def test_what_is_in_the_way() -> None:
     assert groups.obstacle(group_named("none")) == "PodGroup default/none does not exist"
 
 
+def test_those_that_count_are_counted_anew_with_whatever_happens() -> None:
+    groups = members(min_count=3)
+    versions = [
+        make_member("a"),
+        make_member("a", gates=["wait"]),
+        make_member("a", node="n"),
+        make_member("b", is_terminating=True),
+        make_member("b"),
+        make_member("c", "other"),
+        make_member("c"),
+        make_pod_info("c"),
+        make_member("a", "other"),
+        make_member("d", gates=["wait"]),
+    ]
+    for pod in versions:
+        groups.note(pod)
+        count = sum(map(is_candidate, groups.of(GANG).values()))
+        expected = "" if count >= 3 else f"needs 3 Pods, {count} are there"
+        assert groups.obstacle(GANG) == expected
+    groups.drop("uid-d")
+    assert groups.obstacle(GANG) == "needs 3 Pods, 1 are there"
+    groups.drop("uid-b")
+    assert groups.obstacle(GANG) == "needs 3 Pods, 0 are there"
+
+
 def test_a_pod_on_a_node_counts_whatever_gates_it_had() -> None:
     assert is_candidate(make_member("a", node="n", gates=["wait"]))
     assert not is_candidate(make_member("a", node="n", is_terminating=True))
