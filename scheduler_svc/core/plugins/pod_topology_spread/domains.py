@@ -20,6 +20,8 @@ from scheduler_svc.core.taints import keeps_away
 
 # Of all rows, the part beyond which it is cheaper to count anew than to look at each.
 _FEW: Final = 64
+# Up to which plain numbers are faster than arrays.
+_FEW_DOMAINS: Final = 32
 
 
 class DomainCounts:
@@ -97,17 +99,24 @@ class DomainCounts:
         among = sums[:-1]
         if self.domain_count < len(among):
             among = among[self.node_counts[:-1] > 0]
-        return int(among.min())
+        return min(among.tolist()) if len(among) <= _FEW_DOMAINS else int(among.min())
 
     def code(self, row: int) -> int:
         """Give the domain of a Node that counts, `ABSENT` for others."""
-        return int(self._codes[row])
+        return self._codes.item(row)
 
     def refresh(self) -> None:
         """Bring the sums up to date with Nodes and Pods."""
-        columns, log = self._columns, self.tally.log
-        spec_rows, pod_changes = None, None
-        if len(self._codes) == columns.capacity and not self._has_new_empty_code():
+        columns, log = self._columns, self._counter.tally.log
+        spec_rows, pod_changes, is_resized = None, None, len(self._codes) != columns.capacity
+        if not is_resized and columns.spec_log.position == self._spec_position:
+            # Only Pods have come or gone, as between most decisions.
+            pod_changes = log.since(self._pods_position)
+            if pod_changes is not None and _FEW * len(pod_changes) <= len(self._codes):
+                self._pods_position = log.position
+                self._add(pod_changes)
+                return
+        elif not is_resized and not self._has_new_empty_code():
             spec_rows = columns.spec_log.since(self._spec_position)
             pod_changes = log.since(self._pods_position)
         self._spec_position = columns.spec_log.position
@@ -119,10 +128,8 @@ class DomainCounts:
         ):
             self._recount()
             return
-        if len(pod_changes):
-            self._add(pod_changes)
-        if len(spec_rows):
-            self._move(np.unique(spec_rows))
+        self._add(pod_changes)
+        self._move(np.unique(spec_rows))
 
     def _has_new_empty_code(self) -> bool:
         return self._absent_is_empty and self.column.code_of("") != self._empty_code
@@ -139,9 +146,11 @@ class DomainCounts:
         self.domain_count = int(np.count_nonzero(self.node_counts))
 
     def _add(self, changes: RowArray) -> None:
-        codes, sums = self._codes, self.sums
+        if not len(changes):
+            return
+        code_of, sums = self._codes.item, self.sums
         for encoded in changes.tolist():
-            code = codes[encoded >> 1]
+            code = code_of(encoded >> 1)
             if code >= 0:
                 sums[code] += 1 - 2 * (encoded & 1)
         self.version += 1

@@ -33,10 +33,10 @@ class Trait(NamedTuple):
 
     def level(self, row: int) -> int:
         """Give it of one Node; `ABSENT` without the label."""
-        code = int(self.column.codes[row])
+        code = self.column.codes.item(row)
         if code < 0 or self.tally is None:
             return code
-        return int(self.tally.counts[row])
+        return self.tally.counts.item(row)
 
     def levels(self) -> Int64Array:
         """Give it of all Nodes, `(N,)`."""
@@ -125,8 +125,11 @@ class NodeKinds:
         self._patterns.append(_Pattern(asked, counts))
         return counts
 
-    def refresh(self) -> None:
-        """Bring the kinds up to date with Nodes and Pods."""
+    def refresh(self) -> Sequence[int] | None:
+        """Bring the kinds up to date with Nodes and Pods.
+
+        Gives the rows that may be of another kind now, None for all.
+        """
         changed = self._changed_rows()
         capacity = self._columns.capacity
         if (
@@ -136,13 +139,17 @@ class NodeKinds:
             or self.levels.shape[1] > 2 * capacity + _SPARE_KINDS
         ):
             self._sort_all()
-        elif changed:
+            return None
+        if changed:
             self._sort(changed)
+        return changed
 
     def _changed_rows(self) -> list[int] | None:
         spec_log = self._columns.spec_log
-        changed = _listed(spec_log.since(self._spec_position))
-        self._spec_position = spec_log.position
+        changed: list[int] | None = []
+        if spec_log.position != self._spec_position:
+            changed = _listed(spec_log.since(self._spec_position))
+            self._spec_position = spec_log.position
         for index, trait in enumerate(self._traits):
             if trait.tally is None:
                 continue

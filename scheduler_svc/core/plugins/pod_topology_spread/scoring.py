@@ -28,6 +28,9 @@ from scheduler_svc.core.pods import PodInfo
 
 # Up to which plain numbers are faster than arrays.
 _FEW_KINDS: Final = 48
+_MAX_TABLES: Final = 64
+
+_NO_TABLE: Final[ScoreArray] = np.zeros(0, dtype=np.int16)
 
 
 class _Weighted:
@@ -87,10 +90,14 @@ class SoftState:
         "_constraints",
         "_copies_quirks",
         "_counted",
+        "_domains",
         "_ignored",
         "_kinds",
         "_levels",
         "_needs_all_keys",
+        "_scores",
+        "_table",
+        "_tables",
         "_version",
     )
 
@@ -106,7 +113,14 @@ class SoftState:
             for constraint in rules.soft
         ]
         self._kinds = NodeKinds(cluster.columns, [c.trait for c in self._constraints])
+        self._domains = [c.domains for c in self._constraints if c.domains is not None]
         self._version = -1
+        # Where there are few kinds and only Nodes' own Pods count: each kind's score, by the kinds
+        # that are feasible and the number of their Nodes. It hardly ever changes.
+        self._tables: dict[tuple[tuple[int, ...], int], ScoreArray] = {}
+        # The scores given last, and the table they are from.
+        self._scores: ScoreArray = _NO_TABLE
+        self._table: ScoreArray = _NO_TABLE
         # Where there are few kinds, their levels, and those that are worth something.
         self._levels: list[list[int]] = []
         self._counted: list[int] = []
@@ -115,29 +129,48 @@ class SoftState:
     @property
     def size_bytes(self) -> int:
         """The memory that is kept by Node and domain."""
-        domains = (c.domains.size_bytes for c in self._constraints if c.domains is not None)
-        return self._kinds.size_bytes + sum(domains)
+        domains = (domains.size_bytes for domains in self._domains)
+        return self._kinds.size_bytes + self._scores.nbytes + sum(domains)
 
     def scores(self, nodes: NodeView, feasible: BoolArray) -> ScoreArray:
         """Give int16 `(K,)`, 0 to 100, normalized over the feasible Nodes."""
         kinds = self._kinds
-        kinds.refresh()
+        changed = kinds.refresh()
         if kinds.version != self._version:
             self._look_at_kinds()
-        for constraint in self._constraints:
-            if constraint.domains is not None:
-                constraint.domains.refresh()
-        of_row = kinds.of_row[nodes.rows]
+        for domains in self._domains:
+            domains.refresh()
         kind_count = kinds.levels.shape[1]
         if kind_count <= _FEW_KINDS and isinstance(nodes.rows, slice) and not nodes.rows.start:
-            # Every kind has an entry; to have that checked costs as much again.
-            return self._of_few(kinds.counts(feasible)).take(of_row, mode="clip")
+            table = self._table_of_few(kinds.counts(feasible))
+            return self._looked_up(table, nodes.rows, changed)
+        self._table = _NO_TABLE
+        of_row = kinds.of_row[nodes.rows]
         counts = np.bincount(of_row[feasible], minlength=kind_count)
         counts[self._ignored] = 0
         return self._of_many(counts).take(of_row, mode="clip")
 
+    def _looked_up(
+        self, table: ScoreArray, rows: slice, changed: Sequence[int] | None
+    ) -> ScoreArray:
+        """Give the scores of the first rows, of which those that `changed` may be of other kinds.
+
+        Read-only: they are kept, and only brought up to date while the table is the same.
+        """
+        of_row = self._kinds.of_row
+        if changed is not None and table is self._table and len(self._scores) == rows.stop:
+            for row in [row for row in changed if row < rows.stop]:
+                self._scores[row] = table[of_row[row]]
+        else:
+            # Every kind has an entry; to have that checked costs as much again.
+            self._scores = table.take(of_row[rows], mode="clip")
+            self._table = table
+        return self._scores
+
     def _look_at_kinds(self) -> None:
         self._version = self._kinds.version
+        self._tables.clear()
+        self._table = _NO_TABLE
         levels = self._kinds.levels
         if self._needs_all_keys:
             self._ignored = np.flatnonzero((levels < 0).any(axis=0))
@@ -146,10 +179,23 @@ class SoftState:
             ignored = set(self._ignored.tolist())
             self._counted = [kind for kind in range(levels.shape[1]) if kind not in ignored]
 
-    def _of_few(self, counts: list[int]) -> ScoreArray:
+    def _table_of_few(self, counts: list[int]) -> ScoreArray:
         """Give each kind's score, int16 `(kinds + 1,)`, given the feasible Nodes of each."""
-        present = [kind for kind in self._counted if counts[kind]]
+        present = tuple([kind for kind in self._counted if counts[kind]])
         node_count = sum([counts[kind] for kind in present])
+        if self._domains:
+            return self._of_few(present, node_count, len(counts))
+        table = self._tables.get((present, node_count))
+        if table is None:
+            if len(self._tables) == _MAX_TABLES:
+                self._tables.clear()
+            table = self._of_few(present, node_count, len(counts))
+            known = (other for other in self._tables.values() if np.array_equal(other, table))
+            table = self._tables[present, node_count] = next(known, table)
+        return table
+
+    def _of_few(self, present: Sequence[int], node_count: int, kind_count: int) -> ScoreArray:
+        """Give the table for the kinds that are feasible."""
         raw = [0.0] * len(present)
         for constraint, levels in zip(self._constraints, self._levels, strict=True):
             own = [levels[kind] for kind in present]
@@ -165,7 +211,7 @@ class SoftState:
         # No product of a count and a logarithm ends in exactly .5, where Go would round up.
         whole = [round(total) for total in raw]
         highest, lowest = max(whole, default=0), min(whole, default=0)
-        table = [0] * len(counts)
+        table = [0] * kind_count
         for kind, value in zip(present, whole, strict=True):
             if highest:
                 table[kind] = MAX_NODE_SCORE * (highest + lowest - value) // highest
@@ -174,7 +220,7 @@ class SoftState:
         return np.array(table, dtype=np.int16)
 
     def _of_many(self, counts: npt.NDArray[np.intp]) -> ScoreArray:
-        """Give the same as `_of_few`, at a cost that hardly grows with the kinds."""
+        """Give the same as `_table_of_few`, at a cost that hardly grows with the kinds."""
         present = counts > 0
         table = np.zeros(len(counts), dtype=np.int16)
         levels = self._kinds.levels[:, present]

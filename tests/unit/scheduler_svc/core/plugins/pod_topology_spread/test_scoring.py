@@ -3,11 +3,13 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from scheduler_svc.core.affinity_objects import LabelSelector, TopologySpreadConstraint
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.cluster_objects import ObjectKind
+from scheduler_svc.core.columns import NodeView
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import ObjectMeta, Taint
 from scheduler_svc.core.plugins.pod_topology_spread import PodTopologySpread, scoring
@@ -171,6 +173,46 @@ def test_scores_follow_nodes_and_pods() -> None:
     _assert_fresh(plugin, pod, state, cache)
     cache.set_node(node("a1"))
     _assert_fresh(plugin, pod, state, cache)
+
+
+@pytest.mark.parametrize("max_tables", [1, 2, 64])
+def test_scores_follow_where_only_the_pods_of_a_node_count(
+    max_tables: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever Nodes are feasible, and whether or not that has been so before."""
+    monkeypatch.setattr(scoring, "_MAX_TABLES", max_tables)
+    cache = make_cache(NODES)
+    plugin, pod = PodTopologySpread(), pod_with(soft(HOSTNAME))
+    _, state = plugin.pre_score(pod, cache.cluster)
+    nodes = everywhere(cache.cluster)
+    masks = [
+        [True] * 4,
+        [True, True, False, False],
+        [False, False, True, True],
+        [True] * 3 + [False],
+    ]
+    for placed in web_pods("a1", "b1", "a2", "b2", "b2", "a1", "a1", "a2", "b1", "b1", "b1"):
+        cache.upsert(placed)
+        for mask in (masks[0], masks[0], *masks, masks[1]):
+            feasible = np.array(mask)
+            _, fresh = plugin.pre_score(pod, cache.cluster)
+            assert isinstance(state, SoftState)
+            assert isinstance(fresh, SoftState)
+            kept = plugin.score_feasible(state, nodes, feasible)[feasible]
+            assert kept.tolist() == plugin.score_feasible(fresh, nodes, feasible)[feasible].tolist()
+
+
+def test_a_view_of_the_first_nodes_alone() -> None:
+    cache = make_cache(NODES)
+    plugin, pod = PodTopologySpread(), pod_with(soft(HOSTNAME))
+    _, state = plugin.pre_score(pod, cache.cluster)
+    assert isinstance(state, SoftState)
+    first = NodeView(cache.columns, slice(0, 2))
+    feasible = np.ones(2, dtype=np.bool_)
+    for placed, second in zip(web_pods("b1", "a2", "b2"), [100, 0, 0], strict=True):
+        assert plugin.score_feasible(state, first, feasible).tolist()[0] == 100
+        cache.upsert(placed)
+        assert plugin.score_feasible(state, first, feasible).tolist() == [100, second]
 
 
 def _assert_fresh(plugin: PodTopologySpread, pod: PodInfo, state: SoftState, cache: Cache) -> None:
