@@ -66,9 +66,11 @@ class Tally:
         """Count `count` more, or fewer, on the Node of `row`."""
         self.counts[row] += count
         self.total += count
+        if count == 1:
+            self.log.append(2 * row)
+            return
         encoded = 2 * row if count > 0 else 2 * row + 1
-        self.log.append(encoded)
-        for _ in range(1, abs(count)):
+        for _ in range(abs(count)):
             self.log.append(encoded)
 
     def add_unread(self, rows: Mapping[int, int]) -> None:

@@ -27,7 +27,7 @@ from scheduler_svc.core.framework.interface import (
 from scheduler_svc.core.framework.normalized_share import NormalizedShare
 from scheduler_svc.core.framework.prepared import PreparedClass
 from scheduler_svc.core.framework.stopwatch import Stopwatch, timed
-from scheduler_svc.core.labels import BoolArray
+from scheduler_svc.core.labels import BoolArray, is_anywhere
 
 _EVERY_ROW: Final = slice(None)
 # An array without dimensions, as all that are reckoned with here: a number of Python's costs more.
@@ -140,8 +140,7 @@ class ClusterEvaluation:
                 mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, nodes)
             if mask is not None:
                 known &= mask
-        # Half the cost of `any`.
-        if True in known.tobytes():
+        if is_anywhere(known):
             totals = self._with_normalized(feasible)
             self._add_scores(totals[: nodes.count], nodes, known, stopwatch)
         else:

@@ -173,14 +173,16 @@ class _Part:
 
     def by_row(self, table: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
         """Give the entry of `table` for each Node's domain."""
-        return table[:-1] if self.is_unique else table.take(self._column.indices)
+        if self.is_unique:
+            return table[:-1]
+        return table.take(self._column.indices, mode="clip")
 
     def count(self) -> Float64Array:
         """Count everything anew: a table of whole numbers by domain."""
         column = self._column
         self._version = column.version
         self.is_unique = column.is_unique
-        codes = column.indices
+        codes = column.codes
         self.domain_count = len(codes) if self.is_unique else len(column.values)
         rows = np.flatnonzero(codes >= 0)
         domains = rows if self.is_unique else codes[rows]

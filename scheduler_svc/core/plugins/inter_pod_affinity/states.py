@@ -10,7 +10,7 @@ import numpy as np
 from scheduler_svc.core.affinity_terms import TermHolders, TermKind, TermMatch
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.interface import MAX_NODE_SCORE, ScoreArray
-from scheduler_svc.core.labels import BoolArray, Rows
+from scheduler_svc.core.labels import BoolArray, Rows, is_anywhere, is_everywhere
 from scheduler_svc.core.plugins.inter_pod_affinity.domain_totals import (
     CountedTerm,
     DomainPresence,
@@ -93,7 +93,8 @@ class FilterState:
             return None
         mask = self.near()
         if self._excluding is not None:
-            mask = mask & ~self._excluding.refresh()
+            # Where True is more than the other's False: `mask & ~other`, in one operation.
+            mask = mask > self._excluding.refresh()
         if self._cluster.speculated:
             guests = self._speculative_terms()
             mask = mask & _nowhere_near(_existing_counts(guests, self._cluster), self._cluster)
@@ -106,7 +107,7 @@ class FilterState:
         """
         columns = self._cluster.columns
         near = [presence.refresh() for presence in self._affinity]
-        if self._own is not None and self._meets_itself and not any(mask.any() for mask in near):
+        if self._own is not None and self._meets_itself and not any(map(is_anywhere, near)):
             near = [columns.label_column(key).codes >= 0 for key in self._own.affinity_keys]
         if not near:
             return np.ones(columns.capacity, dtype=np.bool_)
@@ -161,7 +162,7 @@ class ScoreState:
         if self._totals is None:
             return None
         raw = self._totals.refresh()[rows]
-        among = raw if feasible.all() else raw.compress(feasible)
+        among = raw if is_everywhere(feasible) else raw.compress(feasible)
         lowest, highest = float(among.min()), float(among.max())
         if lowest == highest:
             is_skipped = lowest == 0 and not self._totals.is_anything_counted()

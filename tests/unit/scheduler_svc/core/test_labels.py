@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from scheduler_svc.core.labels import (
+    ABSENT,
     LabelColumn,
+    is_anywhere,
+    is_everywhere,
     matches_field,
     matches_term,
     matches_value,
@@ -135,16 +138,33 @@ def test_tables_are_gathered_by_code(value_count: int) -> None:
     assert column.gather(table).tolist() == table[column.codes].tolist()
 
 
+def found_by_index(column: LabelColumn) -> list[int]:
+    """Take each Node's code from a table of all codes, of which that of no value is the last."""
+    codes = np.array([*range(len(column.values)), ABSENT])
+    found: list[int] = codes.take(column.indices, mode="clip").tolist()
+    return found
+
+
 def test_it_is_known_whether_nodes_share_a_value() -> None:
     column = LabelColumn(3)
     known = [column.is_unique]
     for row, value in ((0, "a"), (2, "b"), (1, "a"), (0, None)):
         column.set(row, value)
         known.append(column.is_unique)
-        assert column.indices.tolist() == column.codes.tolist()
+        assert found_by_index(column) == column.codes.tolist()
     column.grow(5)
     assert [*known, column.is_unique] == [True, True, True, False, True, True]
-    assert column.indices.tolist() == [-1, 0, 1, -1, -1]
+    assert found_by_index(column) == [-1, 0, 1, -1, -1]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 1000])
+def test_whether_a_mask_is_true_throughout_or_somewhere(count: int) -> None:
+    for trues in ([], range(count), range(count - 1, count) if count else []):
+        mask = np.zeros(count, dtype=np.bool_)
+        mask[list(trues)] = True
+        assert is_everywhere(mask) == bool(mask.all())
+        assert is_anywhere(mask) == bool(mask.any())
+        assert is_anywhere(mask[1:]) == bool(mask[1:].any())
 
 
 def test_values_have_codes() -> None:
