@@ -16,6 +16,7 @@ Invariant: the columns equal a recount over all Pods (`validate`).
 Source: pkg/scheduler/backend/cache/{interface,cache}.go, v1.36.3.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -46,6 +47,7 @@ class Cache:
         self.assumed_count = 0
         self._pods: dict[str, CachedPod] = {}
         self._pods_by_row: dict[int, dict[str, CachedPod]] = {}
+        self._priorities: Counter[int] = Counter()
         cluster.placed = self._pods_by_row
 
     def __contains__(self, uid: str) -> bool:
@@ -71,6 +73,10 @@ class Cache:
         """Give what is known of a Pod that is on a Node."""
         cached = self._pods.get(uid)
         return None if cached is None else cached.pod
+
+    def has_less_important(self, priority: int) -> bool:
+        """Whether a Pod of a lower priority is on a Node. O(priorities in use)."""
+        return any(count and known < priority for known, count in self._priorities.items())
 
     def row_of(self, uid: str) -> int | None:
         """Give the row of the Node that a Pod is on, assumed or not; None if it is on none."""
@@ -124,6 +130,8 @@ class Cache:
             self._place(cached)
             self._release_if_unused(old_row)
         elif pod.requests != old.requests or pod.shape is not old.shape:
+            self._priorities[old.shape.priority] -= 1
+            self._priorities[pod.shape.priority] += 1
             self.cluster.count(old, row, -1)
             self.cluster.count(pod, row, 1)
         elif pod.labels != old.labels or pod.is_terminating != old.is_terminating:
@@ -185,10 +193,12 @@ class Cache:
         if on_row is None:
             on_row = self._pods_by_row[row] = {}
         on_row[pod.uid] = cached
+        self._priorities[pod.shape.priority] += 1
         self.cluster.count(pod, row, 1)
 
     def _take_off(self, pod: PodInfo, row: int) -> None:
         del self._pods_by_row[row][pod.uid]
+        self._priorities[pod.shape.priority] -= 1
         self.cluster.count(pod, row, -1)
 
     def _release_if_unused(self, row: int) -> None:
@@ -211,6 +221,8 @@ class Cache:
             raise InvariantError("the counts of Pods differ from a recount")
         if _terms(recount) != _terms(self.cluster):
             raise InvariantError("the holders of affinity terms differ from a recount")
+        if +self._priorities != Counter(c.pod.shape.priority for c in self._pods.values()):
+            raise InvariantError("the counts of priorities differ from a recount")
         by_row = {uid: row for row, pods in self._pods_by_row.items() for uid in pods}
         if by_row != {uid: cached.row for uid, cached in self._pods.items()}:
             raise InvariantError("the Pods of each Node differ from the Pods")

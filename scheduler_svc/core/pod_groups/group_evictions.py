@@ -48,7 +48,7 @@ class GroupEvictions:
         self, tried: TriedGroup, cycle: SchedulingCycle, now: Now, stopwatch: Stopwatch | None
     ) -> list[Effect] | None:
         """Have Pods evicted if the group fits without them; None if it does not fit even so."""
-        if not cycle.profile.post_filter:
+        if not cycle.profile.post_filter or not self._cache.has_less_important(tried.priority):
             return None
         if self._has_victims_leaving(tried):
             return self.wait(tried, now)

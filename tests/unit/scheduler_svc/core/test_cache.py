@@ -302,3 +302,26 @@ def test_wrong_counts_are_found(spoil: Callable[[Cache], None], message: str) ->
     spoil(cache)
     with pytest.raises(InvariantError, match=message):
         cache.validate()
+
+
+def test_whether_there_is_anybody_less_important() -> None:
+    cache = make_cache([make_node_info("n")], [make_pod_info("a", node="n", priority=5)])
+    assert not cache.has_less_important(5)
+    assert cache.has_less_important(6)
+    cache.upsert(make_pod_info("a", node="n", priority=7))
+    cache.validate()
+    assert not cache.has_less_important(6)
+    aside = cache.set_aside("uid-a")
+    assert not cache.has_less_important(9)
+    cache.bring_back(aside)
+    assert cache.has_less_important(9)
+    cache.remove("uid-a")
+    cache.validate()
+    assert not cache.has_less_important(9)
+
+
+def test_priorities_counted_wrongly_are_found() -> None:
+    cache = make_cache([make_node_info("n")], [make_pod_info("a", node="n")])
+    cache._priorities[3] += 1
+    with pytest.raises(InvariantError, match="the counts of priorities differ from a recount"):
+        cache.validate()
