@@ -82,7 +82,7 @@ class GroupMembers:
         count = self._candidate_counts.get(name, 0)
         if count >= group.min_count:
             return ""
-        return f"needs {group.min_count} Pods, {count} are there"
+        return f"needs {group.min_count} Pods, has {count}"
 
 
 def is_candidate(pod: PodInfo) -> bool:

@@ -45,11 +45,13 @@ class PodQuery(msgspec.Struct, frozen=True):
         """Whether Pods of a group count."""
         if is_terminating and not self.counts_terminating:
             return False
-        return all(
-            (term.namespaces is None or namespace in term.namespaces)
-            and term.selector.matches(labels)
-            for term in self.terms
-        )
+        # A loop: half the cost of all() for one or two.
+        for term in self.terms:
+            if term.namespaces is not None and namespace not in term.namespaces:
+                return False
+            if not term.selector.matches(labels):
+                return False
+        return True
 
 
 class Tally:

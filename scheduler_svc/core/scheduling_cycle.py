@@ -121,7 +121,7 @@ class SchedulingCycle:
         queued, pod = attempt.queued, attempt.queued.pod
         outlook = self.look(pod, attempt.stopwatch)
         prepared, totals = outlook.evaluation.prepared, outlook.totals
-        failure = prepared.failure()
+        failure = prepared.failure() if totals is None else None
         if failure is not None:
             return self._failures.fail(queued, failure.message, now)
         row: int | None = None

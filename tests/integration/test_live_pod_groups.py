@@ -136,7 +136,7 @@ def test_the_last_member_starts_the_group(defined: ControlPlane, tmp_path: Path)
         create_pod(defined, "alone", gpus=0)
         wait_for("the Pod on its own is bound", lambda: "alone" in bound(defined))
         wait_for("the reason is written", lambda: bool(message(defined, "train-2")))
-        assert message(defined, "train-0") == "pod group train: needs 4 Pods, 3 are there"
+        assert message(defined, "train-0") == "pod group train: needs 4 Pods, has 3"
         assert bound(defined) == ["alone"]
         create_pod(defined, "train-3", "train")
         wait_for("all are bound", lambda: len(bound(defined)) == 5)

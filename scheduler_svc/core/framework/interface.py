@@ -92,6 +92,11 @@ class Plugin:
         del state
         return None
 
+    def may_fail(self, state: "State") -> bool:
+        """Whether `failure` may ever be something for a state; asked once of a class."""
+        del state
+        return type(self).failure is not Plugin.failure
+
     def forget_failure(self, state: "State") -> None:
         """Forget what went wrong when it was last asked what would be, were Pods elsewhere."""
 

@@ -51,7 +51,7 @@ class PreparedClass:
         self.pre_filtered: set[str] = set()
         self.consulted: list[tuple[str, str]] = []
         self.use_count = 0
-        # Most plugins cannot fail: which can is found out once.
+        # Most plugins cannot fail, or not with this class: which can is found out once.
         self._fallible: Sequence[tuple[Plugin, State]] | None = None
 
     def evaluations(self) -> Iterator[tuple[str, str]]:
@@ -64,7 +64,7 @@ class PreparedClass:
         """Give what went wrong while the Nodes were judged: it ends the attempt."""
         if self._fallible is None:
             asked = (*self.filters, *((plugin, state) for plugin, state, _ in self.scores))
-            self._fallible = [p for p in asked if type(p[0]).failure is not Plugin.failure]
+            self._fallible = [(p, state) for p, state in asked if p.may_fail(state)]
         for plugin, state in self._fallible:
             status = plugin.failure(state)
             if status is not None:

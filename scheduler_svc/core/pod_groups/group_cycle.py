@@ -19,6 +19,7 @@ import msgspec
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
+from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.extenders import Extenders
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.group_objects import GroupName
@@ -90,7 +91,10 @@ class GroupCycle:
             return [e for member in members for e in cycle.fail_without_nodes(member, now)]
         if self._is_busy(tried):
             return self._evictions.wait(tried, now)
-        lacking = missing_resources(group, self._cache.columns)
+        try:
+            lacking = missing_resources(group, self._cache.columns)
+        except InputError as error:
+            return self._returns.reject(members, name, f"minResources: {error}", now)
         if lacking:
             self._holds.wait(name, tried.priority, now)
             return self._returns.reject_for_resources(tried, lacking, now)
@@ -98,7 +102,8 @@ class GroupCycle:
 
     def _obstacle(self, tried: TriedGroup) -> str:
         """Say what keeps the members from being decided together; "" if nothing does."""
-        scheduler_names = sorted({pod.scheduler_name for pod in tried.pods})
+        known = self._cache.cluster.groups.of(tried.name).values()
+        scheduler_names = sorted({pod.scheduler_name for pod in known if not pod.node_name})
         if len(scheduler_names) > 1:
             return f"its Pods name several schedulers: {', '.join(scheduler_names)}"
         if any(map(self._extenders.deciding, tried.pods)):

@@ -15,7 +15,7 @@ from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.pod_groups.hindrance import group_message
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
 from scheduler_svc.core.pod_groups.preempting import PreemptingTrial
-from scheduler_svc.core.pod_groups.returns import OWN, GroupReturns
+from scheduler_svc.core.pod_groups.returns import OWN, ROOM, GroupReturns
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle
 
@@ -39,9 +39,17 @@ class GroupEvictions:
         self._returns = returns
 
     def wait(self, tried: TriedGroup, now: Now) -> list[Effect]:
-        """Put members back until what has been begun for their group is done."""
+        """Put members back until what has been begun for their group is done.
+
+        Each is called by Pods that go: by then nobody of the group may be in flight any more.
+        """
         return self._returns.reject(
-            tried.members, tried.name, WAITING_FOR_PREEMPTION, now, nomination=None
+            tried.members,
+            tried.name,
+            WAITING_FOR_PREEMPTION,
+            now,
+            rejectors=ROOM,
+            nomination=None,
         )
 
     def begin(

@@ -14,6 +14,8 @@ from scheduler_svc.core.failure import Rejectors
 from scheduler_svc.core.framework.diagnosis import Diagnosis
 
 _INSUFFICIENT: Final = "Insufficient "
+_LONGEST_NAME: Final = 100
+_MOST_NAMES: Final = 5
 
 
 class Hindrance(msgspec.Struct, frozen=True):
@@ -54,6 +56,17 @@ def _lacking(reason: str, count: int) -> str:
     if reason.startswith(_INSUFFICIENT):
         return f"{count} {'lacks' if count == 1 else 'lack'} {reason.removeprefix(_INSUFFICIENT)}"
     return f"{count} without a node: {reason}"
+
+
+def shorten(name: str) -> str:
+    """Cut what users have written to what fits into a line."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Give the first few names, and how many there are besides."""
+    text = ", ".join(map(shorten, names[:_MOST_NAMES]))
+    return f"{text} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else text
 
 
 def group_message(group_name: str, reason: str, details: Iterable[str] = ()) -> str:

@@ -15,6 +15,7 @@ from scheduler_svc.core.pod_groups.hindrance import group_message
 from scheduler_svc.core.queue import Place, SchedulingQueue
 
 TOLD_AFTER_SECONDS: Final = 5.0
+_WAITING: Final = frozenset({Place.GATED, Place.UNSCHEDULABLE})
 
 
 class IncompleteGroups:
@@ -49,7 +50,7 @@ class IncompleteGroups:
         effects: list[Effect] = []
         for uid, pod in self._groups.of(name).items():
             is_told = pod.scheduling_gates or pod.condition == (UNSCHEDULABLE, text)
-            if is_told or self._queue.place_of(uid) is not Place.GATED:
+            if is_told or self._queue.place_of(uid) not in _WAITING:
                 continue
             effects += [
                 failed_scheduling(pod, text),

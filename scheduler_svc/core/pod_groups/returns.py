@@ -11,7 +11,7 @@ from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.failure import FailureHandler, Rejectors
 from scheduler_svc.core.group_objects import GroupName
-from scheduler_svc.core.pod_groups.hindrance import group_message, shortfall
+from scheduler_svc.core.pod_groups.hindrance import group_message, shorten, shortfall
 from scheduler_svc.core.pod_groups.holds import Holds
 from scheduler_svc.core.pod_groups.trial import Unplaced
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup
@@ -23,6 +23,7 @@ OWN: Final = Rejectors(frozenset({PLUGIN}))
 _ROOM: Final = frozenset(
     {"NodeResourcesFit", "NodeUnschedulable", "TaintToleration", "NodeAffinity"}
 )
+ROOM: Final = Rejectors(_ROOM | OWN.unschedulable)
 
 
 class GroupReturns:
@@ -39,20 +40,21 @@ class GroupReturns:
         reason: str,
         now: Now,
         *,
+        rejectors: Rejectors = OWN,
         nomination: str | None = "",
     ) -> list[Effect]:
-        """Put members back until somebody calls the group."""
+        """Put members back until somebody calls the group, or what `rejectors` wait for does."""
         text = group_message(name.name, reason)
         return [
             effect
             for member in members
-            for effect in self._failures.reject(member, text, now, OWN, nomination=nomination)
+            for effect in self._failures.reject(member, text, now, rejectors, nomination=nomination)
         ]
 
     def reject_for_resources(self, tried: TriedGroup, lacking: str, now: Now) -> list[Effect]:
         """Put members back since all Nodes together have too little of the resources named."""
         text = group_message(tried.name.name, f"minResources: too little {lacking}")
-        return self._reject_all(tried, text, {tried.members[0].pod.uid: Rejectors(_ROOM)}, now)
+        return self._reject_all(tried, text, {tried.members[0].pod.uid: ROOM}, now)
 
     def reject_short(
         self, tried: TriedGroup, placed_count: int, unplaced: Sequence[Unplaced], now: Now
@@ -64,8 +66,9 @@ class GroupReturns:
         rejectors: dict[str, Rejectors] = {}
         packing = tried.group.packing
         if packing is not None and packing.is_required:
-            reason += f" (in one {packing.topology_key})"
-            rejectors[tried.members[0].pod.uid] = Rejectors(_ROOM)
+            key = shorten(packing.topology_key)
+            reason += f" (in one {key})" if placed_count or unplaced else f": no Node has {key}"
+            rejectors[tried.members[0].pod.uid] = ROOM
         text = group_message(tried.name.name, reason, [h.message for h in hindrances])
         for u in unplaced:
             if u.hindrance.rejectors is None:

@@ -8,6 +8,7 @@ import numpy as np
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.columns import PODS_ROW, NodeColumns
 from scheduler_svc.core.group_objects import Group, GroupName
+from scheduler_svc.core.pod_groups.hindrance import enumerated
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.quantity import milli_value, parse_quantity, unit_value
 from scheduler_svc.core.queue import QueuedPodInfo
@@ -68,7 +69,10 @@ def gather(
 
 
 def missing_resources(group: Group, columns: NodeColumns) -> str:
-    """Say which of the group's minResources all Nodes together have not free; "" if none is."""
+    """Say which of the group's minResources all Nodes together have not free; "" if none is.
+
+    Raises `InputError` for a quantity that is none: the API server takes some that we do not.
+    """
     lacking = []
     for name, text in sorted((group.min_resources or {}).items()):
         quantity = parse_quantity(text)
@@ -76,4 +80,4 @@ def missing_resources(group: Group, columns: NodeColumns) -> str:
         free = int(np.maximum(columns.free[columns.resource_row(name)][columns.live], 0).sum())
         if free < wanted:
             lacking.append(name)
-    return ", ".join(lacking)
+    return enumerated(lacking)

@@ -133,6 +133,10 @@ class PodTopologySpread(
         """Prefer Nodes in whose domains there are few of the Pods."""
         return state.scores(nodes, feasible)
 
+    def may_fail(self, state: Any) -> bool:
+        """Whether a soft constraint makes no sense."""
+        return isinstance(state, SoftFault)
+
     def failure(self, state: Any) -> Status | None:
         """Give what is wrong with a soft constraint, if there was a Node to prefer."""
         if not isinstance(state, SoftFault) or not state.is_asked:

@@ -19,11 +19,11 @@ def test_the_pods_of_a_group_are_one_finding() -> None:
 
 def test_groups_are_told_apart_and_the_largest_comes_first() -> None:
     pods = (
-        rejected("a", message="pod group a: needs 2 Pods, 1 are there", since=NOW - 1),
+        rejected("a", message="pod group a: needs 2 Pods, has 1", since=NOW - 1),
         rejected("b", message="pod group b: needs 9, 2 fit", since=NOW - 2),
         rejected("c", message="pod group b: needs 9, 2 fit", since=NOW - 1),
     )
     large, small = judged(pending=pods)["pod-groups-waiting"]
     assert large.what == "2 Pods wait for the group shop/b: needs 9, 2 fit."
-    assert small.what == "1 Pod waits for the group shop/a: needs 2 Pods, 1 are there."
+    assert small.what == "1 Pod waits for the group shop/a: needs 2 Pods, has 1."
     assert (large.severity, small.detail) == (Severity.WARNING, ())

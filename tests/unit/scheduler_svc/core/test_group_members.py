@@ -49,13 +49,13 @@ def test_a_label_that_changes_moves_the_pod_to_the_other_group() -> None:
 def test_what_is_in_the_way() -> None:
     groups = members(min_count=2)
     groups.note(make_member("a"))
-    assert groups.obstacle(GANG) == "needs 2 Pods, 1 are there"
+    assert groups.obstacle(GANG) == "needs 2 Pods, has 1"
     groups.note(make_member("b", gates=["wait"]))
-    assert groups.obstacle(GANG) == "needs 2 Pods, 1 are there"
+    assert groups.obstacle(GANG) == "needs 2 Pods, has 1"
     groups.note(make_member("b"))
     assert groups.obstacle(GANG) == ""
     groups.note(make_member("b", is_terminating=True))
-    assert groups.obstacle(GANG) == "needs 2 Pods, 1 are there"
+    assert groups.obstacle(GANG) == "needs 2 Pods, has 1"
     assert groups.obstacle(group_named("none")) == "PodGroup default/none does not exist"
 
 
@@ -76,12 +76,12 @@ def test_those_that_count_are_counted_anew_with_whatever_happens() -> None:
     for pod in versions:
         groups.note(pod)
         count = sum(map(is_candidate, groups.of(GANG).values()))
-        expected = "" if count >= 3 else f"needs 3 Pods, {count} are there"
+        expected = "" if count >= 3 else f"needs 3 Pods, has {count}"
         assert groups.obstacle(GANG) == expected
     groups.drop("uid-d")
-    assert groups.obstacle(GANG) == "needs 3 Pods, 1 are there"
+    assert groups.obstacle(GANG) == "needs 3 Pods, has 1"
     groups.drop("uid-b")
-    assert groups.obstacle(GANG) == "needs 3 Pods, 0 are there"
+    assert groups.obstacle(GANG) == "needs 3 Pods, has 0"
 
 
 def test_a_pod_on_a_node_counts_whatever_gates_it_had() -> None:

@@ -33,7 +33,7 @@ def test_members_wait_for_their_group_and_for_one_another() -> None:
     reason = "pod group gang: PodGroup default/gang does not exist"
     assert plugin.pre_enqueue(pods[0]) == Status(code, (reason,))
     cluster.objects[ObjectKind.POD_GROUP].upsert(make_group(min_count=2))
-    reason = "pod group gang: needs 2 Pods, 1 are there"
+    reason = "pod group gang: needs 2 Pods, has 1"
     assert plugin.pre_enqueue(pods[0]) == Status(code, (reason,))
     cluster.groups.note(pods[1])
     assert [plugin.pre_enqueue(pod) for pod in pods] == [SUCCESS, SUCCESS]

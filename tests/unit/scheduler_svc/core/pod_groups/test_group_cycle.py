@@ -180,7 +180,7 @@ def test_several_schedulers_in_one_group() -> None:
     stage = Stage(nodes=["n1"], groups=[make_group(min_count=2)])
     stage.add(make_member("a"), make_member("b", scheduler="other"))
     texts = messages(stage.run())
-    assert texts["a"].startswith("pod group gang: needs 2, 1 fit")
+    assert texts == {"a": "pod group gang: its Pods name several schedulers: berthmaster, other"}
 
 
 def test_without_nodes_members_are_tried_again() -> None:

@@ -1,5 +1,8 @@
 """Victims are chosen only if the whole group fits then."""
 
+import msgspec
+import pytest
+
 from scheduler_svc.core.effects import EvictPods
 from scheduler_svc.core.events import EvictionFinished
 from tests.builders import make_pod_info
@@ -107,3 +110,35 @@ def test_an_eviction_that_fails_is_tried_again() -> None:
         stage.tell(EvictionFinished(eviction.eviction_id, "refused"))
     stage.wait(3)
     assert len([e for e in stage.run() if isinstance(e, EvictPods)]) == 2
+
+
+@pytest.mark.parametrize("min_count", [1, 2])
+def test_victims_that_take_their_time_are_waited_for_and_then_the_group_is_bound(
+    min_count: int,
+) -> None:
+    """They are evicted, terminate for some seconds, and go one after the other."""
+    stage = staged(min_count=min_count)
+    members = make_members(min_count, requests=FOUR_CPUS, priority=10)
+    stage.add(*members)
+    evictions = [e for e in stage.run() if isinstance(e, EvictPods)]
+    victims = [victim.pod.name for e in evictions for victim in e.victims]
+    assert len(victims) == min_count
+    low = {
+        f"low{i}": make_pod_info(f"low{i}", node=f"n{i + 1}", requests=FOUR_CPUS) for i in (0, 1)
+    }
+    for name in victims:
+        leaving = msgspec.structs.replace(low[name], is_terminating=True, is_preempted=True)
+        stage.add(msgspec.structs.replace(leaving, resource_version="2"))
+    for eviction in evictions:
+        stage.tell(EvictionFinished(eviction.eviction_id))
+    for _ in range(3):
+        stage.wait(2)
+        stage.run()
+    assert stage.bound == {}
+    for name in victims:
+        stage.delete(low[name])
+        stage.wait(1)
+        stage.run()
+    stage.wait(11)
+    stage.run()
+    assert sorted(stage.bound) == [member.name for member in members]

@@ -8,10 +8,12 @@ from scheduler_svc.core.framework.diagnosis import Diagnosis
 from scheduler_svc.core.framework.filtering import NodeGroup
 from scheduler_svc.core.pod_groups.hindrance import (
     Hindrance,
+    enumerated,
     failure,
     group_message,
     group_reason,
     hindrance,
+    shorten,
     shortfall,
 )
 from scheduler_svc.core.status import Code, Status
@@ -70,3 +72,10 @@ def test_the_reason_is_found_again() -> None:
     assert group_reason("gang", text) == "needs 2, 1 fit: 1 lacks cpu"
     assert group_reason("other", text) == ""
     assert group_reason("gang", "0/1 nodes are available") == ""
+
+
+def test_what_users_wrote_is_cut() -> None:
+    assert shorten("zone") == "zone"
+    assert shorten("x" * 101) == "x" * 100 + "…"
+    assert enumerated(["a", "b"]) == "a, b"
+    assert enumerated(list("abcdefg")) == "a, b, c, d, e and 2 more"

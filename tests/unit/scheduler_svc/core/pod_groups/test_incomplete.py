@@ -22,7 +22,7 @@ def test_pods_are_told_after_five_seconds_by_event_and_condition() -> None:
     assert told(stage, 4.9) == []
     assert stage.scheduler.next_deadline() == 5
     effects = told(stage, 5)
-    text = "pod group gang: needs 3 Pods, 2 are there"
+    text = "pod group gang: needs 3 Pods, has 2"
     assert messages(effects) == {"gang-0": text, "gang-1": text}
     assert [e.note for e in effects if isinstance(e, RecordEvent)] == [text, text]
     assert told(stage, 20) == []
@@ -44,7 +44,7 @@ def test_a_change_is_told_to_those_who_do_not_know() -> None:
     assert patch.is_transition
     stage.add(msgspec.structs.replace(first, condition=(patch.reason, patch.message)))
     stage.add(second)
-    text = "pod group gang: needs 3 Pods, 2 are there"
+    text = "pod group gang: needs 3 Pods, has 2"
     effects = told(stage, 10)
     assert messages(effects) == {"gang-0": text, "gang-1": text}
     stage.delete(second)
@@ -73,3 +73,12 @@ def test_groups_are_told_each_in_its_time() -> None:
     stage.add(make_member("b-0", "b"))
     assert set(messages(told(stage, 5))) == {"a-0"}
     assert set(messages(told(stage, 6))) == {"b-0"}
+
+
+def test_members_that_did_not_fit_are_told_that_their_group_is_gone() -> None:
+    stage = Stage(groups=[make_group(min_count=2)])
+    stage.add(*make_members(2, requests={"cpu": "9"}))
+    stage.run()
+    stage.tell(ObjectDeleted(ObjectKind.POD_GROUP, "default/gang"))
+    text = "pod group gang: PodGroup default/gang does not exist"
+    assert messages(told(stage, 10)) == {"gang-0": text, "gang-1": text}

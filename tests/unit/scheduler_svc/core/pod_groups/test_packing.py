@@ -76,7 +76,7 @@ def test_nodes_without_the_label_are_no_domain() -> None:
     stage = Stage(nodes=["n1"], groups=[group])
     stage.add(*make_members(1))
     texts = messages(stage.run())
-    assert texts["gang-0"] == "pod group gang: needs 1, 0 fit (in one rack)"
+    assert texts["gang-0"] == "pod group gang: needs 1, 0 fit: no Node has rack"
     stage.tell(NodeUpserted(make_node_info("n1", labels={"rack": "1"})))
     stage.wait(2)
     stage.run()

@@ -1,7 +1,8 @@
 """Who is tried, in what order, and what has to be free for them."""
 
 from scheduler_svc.core.events import NodeUpserted
-from tests.builders import GPU, make_node_info
+from scheduler_svc.core.objects import QuantityText
+from tests.builders import GPU, make_node_info, make_pod_info
 from tests.gangs import make_group, make_member, make_members
 from tests.unit.scheduler_svc.core.pod_groups.stages import (
     Stage,
@@ -29,3 +30,24 @@ def test_min_resources_are_to_be_free_in_all() -> None:
     stage.wait(2)
     stage.run()
     assert len(stage.bound) == 2
+
+
+def test_a_quantity_that_is_none_keeps_the_group_alone() -> None:
+    group = make_group(min_count=1, min_resources={"cpu": "1e9999"})
+    stage = Stage(nodes=["n1"], groups=[group])
+    stage.add(make_pod_info("alone"), *make_members(1))
+    [text] = messages(stage.run()).values()
+    assert text.startswith("pod group gang: minResources: '1e9999' is no quantity")
+    assert stage.bound == {"alone": "n1"}
+
+
+def test_of_many_resources_that_lack_the_first_are_named() -> None:
+    amounts: dict[str, QuantityText] = {f"example.com/r{i}": "1" for i in range(9)}
+    amounts["example.com/" + "x" * 200] = "1"
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1, min_resources=amounts)])
+    stage.add(*make_members(1))
+    [text] = messages(stage.run()).values()
+    assert text == (
+        "pod group gang: minResources: too little example.com/r0, example.com/r1, "
+        "example.com/r2, example.com/r3, example.com/r4 and 5 more"
+    )
