@@ -1,6 +1,7 @@
 """kopf in its thread: it tells here, ends when asked, and is begun again when it fails."""
 
 import asyncio
+import getpass
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -55,6 +56,18 @@ async def operating(cluster: FakeCluster, listener: Listener) -> AsyncIterator[O
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_user_needs_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container, whose numeric user is in no list."""
+
+    def no_name() -> str:
+        raise OSError("No username set in the environment")
+
+    monkeypatch.setattr(getpass, "getuser", no_name)
+    listener = Listener()
+    async with FakeCluster() as cluster, operating(cluster, listener):
+        await wait_until(lambda: listener.names == ["train"], what="the group is told of")
 
 
 async def test_objects_are_told_of_in_our_own_loop_and_its_end_is_quick() -> None:
