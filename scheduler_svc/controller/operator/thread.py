@@ -128,7 +128,7 @@ class OperatorThread:
         asyncio.get_running_loop().set_exception_handler(_note_leftover)
         ending = asyncio.Event()
         beat = asyncio.create_task(self._beat(stop))
-        # For peering, which is off. Else kopf looks for the user's name; in a container it has none.
+        # For peering, which is off. Else kopf asks for the user's name; in a container it has none.
         identity: Any = self._user_agent
         operator = asyncio.create_task(
             kopf.operator(
