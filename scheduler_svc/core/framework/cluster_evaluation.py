@@ -134,10 +134,7 @@ class ClusterEvaluation:
                 if mask is not None:
                     known[candidates[~mask]] = False
                 continue
-            if stopwatch is None:
-                mask = plugin.filter(state, nodes)
-            else:
-                mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, nodes)
+            mask = timed(stopwatch, "Filter", plugin.name, plugin.filter, state, nodes)
             if mask is not None:
                 known &= mask
         if is_anywhere(known):
@@ -182,11 +179,8 @@ class ClusterEvaluation:
     ) -> None:
         self._shares.clear()
         for plugin, state, weight in self._scores:
-            if stopwatch is None:
-                scores = plugin.score_feasible(state, nodes, feasible)
-            else:
-                ask = plugin.score_feasible
-                scores = timed(stopwatch, "Score", plugin.name, ask, state, nodes, feasible)
+            method = plugin.score_feasible
+            scores = timed(stopwatch, "Score", plugin.name, method, state, nodes, feasible)
             if scores is not None:
                 # In the narrow type of the totals: a third of the cost of adding wide ones.
                 if scores.dtype == self._dtype:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from scheduler_svc.core.cache import Cache
@@ -68,6 +69,16 @@ class Fairness(ClusterScorePlugin):
         counts = pod_counts(nodes)
         fewest = counts[feasible].min()
         return np.where(feasible, np.where(counts == fewest, 100, 0), 10**12)
+
+
+class NarrowFairness(ClusterScorePlugin):
+    """Gives 100 to the Nodes with the fewest Pods, in the type of most totals."""
+
+    def score_feasible(
+        self, state: State, nodes: NodeView, feasible: BoolArray
+    ) -> npt.NDArray[np.int16]:
+        counts = pod_counts(nodes)
+        return np.where(counts == counts[feasible].min(), 100, 0).astype(np.int16)
 
 
 class Silent(ClusterScorePlugin):
@@ -147,6 +158,19 @@ def test_scores_of_the_cluster_compare_feasible_nodes_only() -> None:
     assert totals(evaluation, cache) == {"a": 300, "b": 300, "c": INFEASIBLE}
     cache.upsert(make_pod_info("x", node="a"))
     assert totals(evaluation, cache) == {"a": 0, "b": 300, "c": INFEASIBLE}
+
+
+@pytest.mark.parametrize(("weight", "largest"), [(1, 100), (3, 300), (327, 32_700), (328, 32_800)])
+@pytest.mark.parametrize("plugin", [Fairness, NarrowFairness])
+def test_scores_of_any_type_are_weighted(
+    plugin: type[ClusterScorePlugin], weight: int, largest: int
+) -> None:
+    cache = nodes("a", "b")
+    cache.upsert(make_pod_info("x", node="a"))
+    evaluation = evaluate(cache, scores=[named("S", plugin)()], weights={"S": weight})
+    assert totals(evaluation, cache) == {"a": 0, "b": largest}
+    shares = evaluation.shares_at(cache.columns, np.arange(2))
+    assert shares["S"].tolist() == [0, largest]
 
 
 def test_other_scores_are_added() -> None:
