@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from tests.kind.api import Api, ApiAwayError, Object, RefusedError
 
 SCHEDULER_PORT: Final = 10259
 AGENT_PORT: Final = 10260
+CONTROLLER_PORT: Final = 10261
 READER: Final = "reader"
 LEASE_PATH: Final = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{RELEASE}"
 COMMAND_TIMEOUT_SECONDS = 120.0
@@ -56,12 +58,25 @@ class KindCluster:
         """Run helm as the administrator; give what it prints."""
         return self.run(self._programs["helm"], *arguments)
 
-    def berthmaster(self, *arguments: str) -> str:
+    def berthmaster(self, *arguments: str, code: int = 0) -> str:
         """Run our command line on this machine as the administrator; give what it prints."""
-        return self.run(sys.executable, "-m", "berthmaster", *arguments)
+        return self.run(sys.executable, "-m", "berthmaster", *arguments, code=code)
 
-    def run(self, program: str | Path, *arguments: str, given: str | None = None) -> str:
+    def typed(self, line: str) -> str:
+        """Run a line in a shell that has our programs; give what it prints."""
+        folders = [Path(sys.executable).parent, *(path.parent for path in self._programs.values())]
+        path = ":".join([*map(str, dict.fromkeys(folders)), os.environ["PATH"]])
+        return self.run("/bin/sh", "-euc", f"PATH={shlex.quote(path)}; {line}")
+
+    def run(
+        self, program: str | Path, *arguments: str, given: str | None = None, code: int = 0
+    ) -> str:
         """Run a program with this cluster's kubeconfig; give what it prints.
+
+        Parameters
+        ----------
+        code
+            What it has to exit with.
 
         Raises
         ------
@@ -80,7 +95,7 @@ class KindCluster:
             )
         except subprocess.TimeoutExpired as error:
             raise CommandError(f"{Path(program).name} {' '.join(arguments)}: {error}") from error
-        if done.returncode:
+        if done.returncode != code:
             raise CommandError(
                 f"{Path(program).name} {' '.join(arguments)}: exit {done.returncode}\n"
                 f"{done.stdout}{done.stderr}"
@@ -94,7 +109,7 @@ class KindCluster:
         return run_docker("exec", *options, node, *command, given=content)
 
     def pods_of(self, component: str) -> list[Object]:
-        """List Berthmaster's own Pods that are not being deleted: ``scheduler`` or ``agent``."""
+        """List those Pods of a ``scheduler``, ``controller`` or ``agent`` that stay."""
         selector = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component={component}"
         found = self.api.items(f"/api/v1/namespaces/{NAMESPACE}/pods", labelSelector=selector)
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]

@@ -29,7 +29,7 @@ def gather(cluster: KindCluster, namespace: str | None) -> Iterator[tuple[str, s
     newest_last = ("--all-namespaces", "--sort-by=.metadata.creationTimestamp")
     events = _ask(cluster, "get", "events", *newest_last)
     yield "events", "\n".join(events.splitlines()[-EVENT_LINES:])
-    for component in ("scheduler", "agent"):
+    for component in ("scheduler", "controller", "agent"):
         selector = f"app.kubernetes.io/instance={RELEASE},app.kubernetes.io/component={component}"
         tail = (f"--selector={selector}", f"--tail={LOG_LINES}", "--prefix", "--timestamps=false")
         yield f"log of {component}", _ask(cluster, "logs", f"--namespace={NAMESPACE}", *tail)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 
 import pytest
 
-from deploy.image.build import DEFAULT_TAG
-from deploy.kind.chart import CHART
 from tests.kind.api import Object
 from tests.kind.cluster import KindCluster
 from tests.kind.objects import pod
 from tests.kind.pods import path_of_pods, wait_pod_running
+from tests.kind.releases import install, second_release
 from tests.kind.waiting import wait_for, wait_none
 
 # What others write all the time, and reviews, which are no objects.
 RESTLESS = frozenset({"events", "componentstatuses", "endpoints", "endpointslices"})
-INSTALL_SECONDS = 120
 
 Key = tuple[str, str, str]
 
@@ -48,26 +45,15 @@ def namespace_of(item: Object) -> str:
 
 @pytest.fixture
 def release(cluster: KindCluster) -> Iterator[str]:
-    """Give the name of a release, and of its namespace; neither is there afterwards."""
-    name = f"second-{secrets.token_hex(2)}"
-    yield name
-    cluster.helm("uninstall", name, f"--namespace={name}", "--ignore-not-found", "--wait")
-    cluster.kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false")
+    with second_release(cluster) as name:
+        yield name
 
 
 def test_second_release_works_and_leaves_nothing(
     cluster: KindCluster, namespace: str, release: str
 ) -> None:
-    repository, _, tag = DEFAULT_TAG.partition(":")
-    here = f"--namespace={release}"
     before = all_objects(cluster)
-    notes = cluster.helm(
-        *("install", release, str(CHART), here, "--create-namespace"),
-        *("--set", f"image.repository={repository},image.tag={tag}"),
-        # The first release has the cluster's controller, and follows its profiles.
-        *("--set", "controller.enabled=false,schedulerProfiles.enabled=false"),
-        *("--wait", f"--timeout={INSTALL_SECONDS}s"),
-    )
+    notes = install(cluster, release)
     # An own name, since two releases cannot serve the same Pods.
     served = f"{release}-berthmaster"
     assert f"serves the Pods whose spec.schedulerName is {served}" in notes
@@ -78,7 +64,7 @@ def test_second_release_works_and_leaves_nothing(
     )
     assert event["reportingComponent"] == served
 
-    cluster.helm("uninstall", release, here, "--wait", "--timeout=60s")
+    cluster.helm("uninstall", release, f"--namespace={release}", "--wait", "--timeout=60s")
     # The namespace is the user's; each has these two.
     stays = {
         ("namespaces", "", release),
