@@ -4,9 +4,14 @@
 """
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs behind it so, and the programs that tests interrupt would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Whose assertions are to show what they compare, though they are in no test module.
 pytest.register_assert_rewrite("tests.integration.scheduler_faults.stage")

@@ -174,7 +174,8 @@ def test_a_plugin_that_there_is_none_of_is_told(rig: Rig, caplog: pytest.LogCapt
     rig.tell(
         make_profile("a", {"schedulerName": "x", "plugins": {"multiPoint": {"enabled": enabled}}})
     )
-    [record] = caplog.records
+    # Others are there if an earlier test has let more through.
+    [record] = [r for r in caplog.records if r.levelno >= logging.WARNING]
     assert "TopologyPlacementGenerator" in str(record.__dict__)
     assert "not implemented" in record.getMessage()
 
