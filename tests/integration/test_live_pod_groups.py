@@ -114,6 +114,7 @@ def message(plane: ControlPlane, name: str) -> str:
     return ""
 
 
+@pytest.mark.timeout(240)
 def test_groups_that_are_defined_while_the_scheduler_runs(
     plane: ControlPlane, tmp_path: Path
 ) -> None:
