@@ -495,8 +495,13 @@ def test_who_may_see_one_namespace_is_told_what_is_missing(
 def test_what_people_read_begins_with_the_verdict(
     plane: ControlPlane, scheduler: SchedulerProcess
 ) -> None:
-    done = diagnose(plane, "-n", "shop", "--no-ask", "--scheduler-name", "berthmaster")
-    assert done.returncode == 1
+    arguments = ("-n", "shop", "--no-ask", "--scheduler-name", "berthmaster")
+    wait_for(
+        "Pods have waited for so long that it is a problem",
+        lambda: diagnose(plane, *arguments).returncode == 1,
+        timeout_seconds=60,
+    )
+    done = diagnose(plane, *arguments)
     verdict, cluster, *rest = done.stdout.splitlines()
     assert re.match(r"\d+ problems?, ", verdict)
     assert cluster.startswith(f"{plane.url} (v1.")
