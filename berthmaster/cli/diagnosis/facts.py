@@ -146,6 +146,11 @@ class PendingPod(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def waiting_since(self) -> float:
+        """Since when it is told that the Pod waits; its creation, if nobody has said so."""
+        return self.since if self.since is not None else self.created
+
 
 class LiveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What the running scheduler says of a pending Pod at this moment.

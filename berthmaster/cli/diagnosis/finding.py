@@ -8,6 +8,9 @@ import msgspec
 OBJECTS_TOLD: Final = 20
 """Of the objects that a finding is about, so many are named; `count` has them all."""
 
+SETTLING_SECONDS: Final = 30.0
+"""What has lasted for less may pass by itself."""
+
 
 class Severity(StrEnum):
     """How bad it is; names appear in the JSON.

@@ -1,35 +1,36 @@
 """Judges groups of Pods that do not start: what they need, and what is missing."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from berthmaster.cli.diagnosis.facts import Facts, PendingPod
-from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
-
-# The scheduler's own text, `core.pod_groups.hindrance.group_message`.
-_OF_GROUP: Final = re.compile(r"^pod group (?P<name>[^:\s]+): (?P<reason>.*?)(?:; |$)", re.DOTALL)
-SETTLING_SECONDS: Final = 30.0
+from berthmaster.cli.diagnosis.finding import (
+    OBJECTS_TOLD,
+    SETTLING_SECONDS,
+    Area,
+    Finding,
+    Severity,
+)
+from scheduler_svc.core.group_texts import read_group_message
 
 
 def is_held_by_its_group(pod: PendingPod) -> bool:
     """Whether a Pod waits for the others of its group, or they for it."""
-    return _OF_GROUP.match(pod.message) is not None
+    return read_group_message(pod.message) is not None
 
 
 def check_pod_groups(pods: Iterable[PendingPod], facts: Facts) -> Iterator[Finding]:
     """Judge the groups of Pods for which `is_held_by_its_group`: the largest first."""
     groups: dict[tuple[str, str, str], list[PendingPod]] = defaultdict(list)
     for pod in pods:
-        found = _OF_GROUP.match(pod.message)
-        if found is not None:
-            groups[pod.namespace, found["name"], found["reason"]].append(pod)
+        told = read_group_message(pod.message)
+        if told is not None:
+            groups[pod.namespace, told.name, told.reason].append(pod)
     for (namespace, name, reason), members in sorted(
         groups.items(), key=lambda item: (-len(item[1]), item[0])
     ):
-        members.sort(key=lambda pod: (_since(pod), pod.key))
-        age = max(facts.now - _since(members[0]), 0.0)
+        members.sort(key=lambda pod: (pod.waiting_since, pod.key))
+        age = max(facts.now - members[0].waiting_since, 0.0)
         count = len(members)
         yield Finding(
             check="pod-groups-waiting",
@@ -45,7 +46,3 @@ def check_pod_groups(pods: Iterable[PendingPod], facts: Facts) -> Iterator[Findi
             since_seconds=age,
             detail=tuple(members[0].message.split("; ")[1:]),
         )
-
-
-def _since(pod: PendingPod) -> float:
-    return pod.since if pod.since is not None else pod.created

@@ -13,7 +13,13 @@ from berthmaster.cli.diagnosis.facts import (
     LiveAnswer,
     PendingPod,
 )
-from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
+from berthmaster.cli.diagnosis.finding import (
+    OBJECTS_TOLD,
+    SETTLING_SECONDS,
+    Area,
+    Finding,
+    Severity,
+)
 from berthmaster.cli.diagnosis.group_checks import check_pod_groups, is_held_by_its_group
 from berthmaster.cli.diagnosis.installations import port_of
 from berthmaster.cli.diagnosis.room import room_left, shortages
@@ -21,8 +27,6 @@ from berthmaster.cli.diagnosis.scheduler_checks import leads
 from scheduler_svc.shell.config.schema import DEFAULT_SCHEDULER_NAME
 from scheduler_svc.shell.explain.question import DEFAULT_LEASE, DEFAULT_PORT
 
-SETTLING_SECONDS: Final = 30.0
-"""What has lasted for less may pass by itself."""
 NOMINATED_SECONDS: Final = 300.0
 """What keeps a Pod from its Node for longer is worth a look; a victim has 30 s to end unless it
 asks for more, and plugins mostly less."""
@@ -77,7 +81,7 @@ def groups_of(pods: Iterable[PendingPod]) -> list[list[PendingPod]]:
     for pod in pods:
         groups[pod.scheduler_name, pod.reason, reasons_of(pod.message)].append(pod)
     for group in groups.values():
-        group.sort(key=lambda pod: (_since(pod), pod.key))
+        group.sort(key=lambda pod: (pod.waiting_since, pod.key))
     return sorted(groups.values(), key=lambda group: (-len(group), group[0].key))
 
 
@@ -89,12 +93,8 @@ def served_names(facts: Facts) -> frozenset[str]:
     return facts.judged_names | names
 
 
-def _since(pod: PendingPod) -> float:
-    return pod.since if pod.since is not None else pod.created
-
-
 def _age(pods: Sequence[PendingPod], now: float) -> float:
-    return max(now - min(_since(pod) for pod in pods), 0.0)
+    return max(now - min(pod.waiting_since for pod in pods), 0.0)
 
 
 def _keys(pods: Sequence[PendingPod]) -> tuple[str, ...]:
@@ -279,7 +279,7 @@ def _not_tried(name: str, group: Sequence[PendingPod], facts: Facts) -> Finding:
 
 def _check_nominated(pods: Sequence[PendingPod], facts: Facts) -> Iterator[Finding]:
     """Tell those for which Pods are ending from those whose Node is theirs already."""
-    oldest_first = sorted(pods, key=lambda pod: (_since(pod), pod.key))
+    oldest_first = sorted(pods, key=lambda pod: (pod.waiting_since, pod.key))
     waiting = [pod for pod in oldest_first if pod.nominated_node in facts.evicting_nodes]
     if waiting:
         yield _nominated(

@@ -5,22 +5,23 @@ What stands between the colon and the first ``; `` is about the group, the rest 
 member. Another scheduler's message is about the member alone.
 """
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-_OF_GROUP: Final = re.compile(r"pod group [^\s:]+: (?P<reason>.*?)(?:; |$)", re.DOTALL)
+from scheduler_svc.core.group_texts import read_group_message
+
+_OF_GROUP: Final = "pod group: "
 MEMBER_MESSAGE_CHARACTERS: Final = 256
 """So much is kept of a message that is about one member."""
 
 
 def shorten_message(message: str) -> str:
     """Give what is kept of a member's message: a group's reason is begun with ``pod group: ``."""
-    found = _OF_GROUP.match(message)
-    if found is not None:
-        return sys.intern(f"pod group: {found['reason']}")
+    told = read_group_message(message)
+    if told is not None:
+        return sys.intern(f"{_OF_GROUP}{told.reason}")
     if len(message) > MEMBER_MESSAGE_CHARACTERS:
         message = message[:MEMBER_MESSAGE_CHARACTERS] + "…"
     return sys.intern(message)
@@ -40,9 +41,9 @@ def group_reason(messages: Iterable[str]) -> str:
     most of them say counts.
     """
     counts = Counter(messages)
-    of_group = {text: count for text, count in counts.items() if text.startswith("pod group: ")}
+    of_group = {text: count for text, count in counts.items() if text.startswith(_OF_GROUP)}
     if of_group:
-        return _most_frequent(of_group).removeprefix("pod group: ")
+        return _most_frequent(of_group).removeprefix(_OF_GROUP)
     total = counts.total()
     text = _most_frequent(counts)
     whom = "1 member does not fit" if total == 1 else f"{total} members do not fit"

@@ -27,7 +27,7 @@ from scheduler_svc.core.framework.post_filter import (
     report_preemption,
 )
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.preemption import Budgets, Search, choose
+from scheduler_svc.core.preemption import Budgets, Search, choose, is_leaving
 from scheduler_svc.core.status import SUCCESS, Code, Status
 
 NEVER: Final = "not eligible due to preemptionPolicy=Never."
@@ -135,14 +135,10 @@ def _ineligibility(attempt: FailedAttempt) -> str:
     if attempt.diagnosis.status_of(row).code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
         return ""
     leaving = any(
-        cached.pod.priority < pod.priority and _is_leaving(cached.pod, attempt)
+        cached.pod.priority < pod.priority and is_leaving(cached.pod, attempt.evicted_uids)
         for cached in attempt.cache.pods_on(row)
     )
     return WAITING if leaving else ""
-
-
-def _is_leaving(pod: PodInfo, attempt: FailedAttempt) -> bool:
-    return (pod.is_terminating and pod.is_preempted) or pod.uid in attempt.evicted_uids
 
 
 def _rotated(rows: RowArray, seed: int) -> RowArray:

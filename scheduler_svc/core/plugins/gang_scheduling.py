@@ -20,6 +20,7 @@ from scheduler_svc.core.framework.cluster_events import (
     queue_own_update,
 )
 from scheduler_svc.core.framework.interface import EnqueueExtensions, PreEnqueuePlugin
+from scheduler_svc.core.group_texts import group_message
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SUCCESS, Code, Status
 
@@ -43,7 +44,7 @@ class GangScheduling(PreEnqueuePlugin, EnqueueExtensions):
         obstacle = self._cluster.groups.obstacle(pod.group)
         if not obstacle:
             return SUCCESS
-        reason = f"pod group {pod.group.name}: {obstacle}"
+        reason = group_message(pod.group.name, obstacle)
         return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
 
     def events_to_register(self) -> Sequence[EventRegistration]:

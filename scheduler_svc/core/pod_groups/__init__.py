@@ -9,7 +9,6 @@ what is different, and why.
 """
 
 from scheduler_svc.core.pod_groups.groups import PodGroups
-from scheduler_svc.core.pod_groups.hindrance import group_reason
 from scheduler_svc.core.pod_groups.holds import GroupTiming
 
-__all__ = ["GroupTiming", "PodGroups", "group_reason"]
+__all__ = ["GroupTiming", "PodGroups"]

@@ -6,7 +6,8 @@ several resources the mean of their free shares is compared.
 
 import numpy as np
 
-from scheduler_svc.core.columns import PODS_ROW, NodeColumns
+from scheduler_svc.core.changes import RowArray
+from scheduler_svc.core.columns import PODS_ROW, Int64Array, NodeColumns
 from scheduler_svc.core.framework.evaluation import INFEASIBLE, TotalArray
 from scheduler_svc.core.resources import Requests
 
@@ -19,8 +20,14 @@ def fullest_row(columns: NodeColumns, requests: Requests, totals: TotalArray) ->
     feasible = np.flatnonzero(totals != INFEASIBLE)
     if not len(feasible):
         return None
-    wanted = np.flatnonzero(columns.vector(requests)[PODS_ROW:] > 0) + PODS_ROW
+    wanted = requested_rows(columns.vector(requests))
     left = columns.free[np.ix_(wanted, feasible)]
     shares = (left / np.maximum(columns.allocatable[np.ix_(wanted, feasible)], 1)).mean(axis=0)
     order = np.lexsort((-totals[feasible].astype(np.int64), shares))
     return int(feasible[order[0]])
+
+
+def requested_rows(vector: Int64Array) -> RowArray:
+    """Give the rows of the resources that a Pod of that vector takes, its own place among them."""
+    rows: RowArray = np.flatnonzero(vector[PODS_ROW:] > 0) + PODS_ROW
+    return rows

@@ -12,11 +12,12 @@ from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.evictions import Evictions
 from scheduler_svc.core.failure import FailureHandler
 from scheduler_svc.core.framework.stopwatch import Stopwatch
-from scheduler_svc.core.pod_groups.hindrance import group_message
+from scheduler_svc.core.group_texts import group_message
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
 from scheduler_svc.core.pod_groups.preempting import PreemptingTrial
 from scheduler_svc.core.pod_groups.returns import OWN, ROOM, GroupReturns
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup
+from scheduler_svc.core.preemption import is_leaving
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle
 
 WAITING_FOR_PREEMPTION: Final = "waiting for preemption to complete"
@@ -77,9 +78,7 @@ class GroupEvictions:
         for pod in tried.pods:
             row = cache.columns.rows.get(self._nominator.node_name_of(pod.uid))
             for cached in () if row is None else cache.pods_on(row):
-                other = cached.pod
-                is_leaving = other.is_terminating and other.is_preempted
-                if other.priority < pod.priority and (is_leaving or other.uid in evicted):
+                if cached.pod.priority < pod.priority and is_leaving(cached.pod, evicted):
                     return True
         return False
 

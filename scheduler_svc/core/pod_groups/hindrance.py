@@ -1,11 +1,7 @@
-"""Why members of a group find no Node, and what users read of it.
-
-The condition of every member begins with `pod group <name>: `, then comes the group's own reason
-up to a semicolon, which its status repeats.
-"""
+"""Why members of a group find no Node, and what users read of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -67,20 +63,3 @@ def enumerated(names: Sequence[str]) -> str:
     """Give the first few names, and how many there are besides."""
     text = ", ".join(map(shorten, names[:_MOST_NAMES]))
     return f"{text} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else text
-
-
-def group_message(group_name: str, reason: str, details: Iterable[str] = ()) -> str:
-    """Give the text of the members' condition and event: the group's reason, then details."""
-    return "; ".join((f"{_prefix(group_name)}{reason}", *dict.fromkeys(details)))
-
-
-def group_reason(group_name: str, message: str) -> str:
-    """Give the group's reason in such a text; "" if it is of something else."""
-    prefix = _prefix(group_name)
-    if not message.startswith(prefix):
-        return ""
-    return message.removeprefix(prefix).partition("; ")[0]
-
-
-def _prefix(group_name: str) -> str:
-    return f"pod group {group_name}: "

@@ -11,7 +11,7 @@ from scheduler_svc.core.effects import Effect, PatchPodCondition
 from scheduler_svc.core.failure import UNSCHEDULABLE, failed_scheduling, reference
 from scheduler_svc.core.group_members import GroupMembers
 from scheduler_svc.core.group_objects import GroupName
-from scheduler_svc.core.pod_groups.hindrance import group_message
+from scheduler_svc.core.group_texts import group_message
 from scheduler_svc.core.queue import Place, SchedulingQueue
 
 TOLD_AFTER_SECONDS: Final = 5.0

@@ -13,9 +13,10 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from scheduler_svc.core.columns import PODS_ROW, Int64Array, NodeColumns
+from scheduler_svc.core.columns import Int64Array, NodeColumns
 from scheduler_svc.core.group_objects import Packing
 from scheduler_svc.core.labels import ABSENT, BoolArray
+from scheduler_svc.core.pod_groups.fullest import requested_rows
 from scheduler_svc.core.pod_groups.trial import Terms
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup
 
@@ -91,6 +92,6 @@ def _domains(
 
 def _held(room: Int64Array, vector: Int64Array) -> int:
     """Give how many Pods of a kind the Nodes have room for by resources."""
-    wanted = np.flatnonzero(vector[PODS_ROW:] > 0) + PODS_ROW
+    wanted = requested_rows(vector)
     counts = (room[wanted] // vector[wanted, None]).min(axis=0)
     return min(int(np.maximum(counts, 0).sum()), _UNBOUNDED)

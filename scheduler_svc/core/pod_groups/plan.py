@@ -14,7 +14,7 @@ import numpy as np
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.clock import Now
-from scheduler_svc.core.columns import PODS_ROW
+from scheduler_svc.core.pod_groups.fullest import requested_rows
 from scheduler_svc.core.pod_groups.trial import Terms, Trial
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo
@@ -54,7 +54,7 @@ def _emptiest(cache: Cache, pod: PodInfo, terms: Terms) -> RowArray:
     mask = columns.live if terms.allowed is None else columns.live & terms.allowed
     rows = np.flatnonzero(mask)
     vector = columns.vector(pod.requests)
-    wanted = np.flatnonzero(vector[PODS_ROW:] > 0) + PODS_ROW
+    wanted = requested_rows(vector)
     shares = (columns.free[np.ix_(wanted, rows)] / vector[wanted, None]).min(axis=0)
     order: RowArray = rows[np.argsort(-shares, kind="stable")]
     return order

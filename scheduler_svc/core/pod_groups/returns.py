@@ -11,7 +11,8 @@ from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.failure import FailureHandler, Rejectors
 from scheduler_svc.core.group_objects import GroupName
-from scheduler_svc.core.pod_groups.hindrance import group_message, shorten, shortfall
+from scheduler_svc.core.group_texts import group_message
+from scheduler_svc.core.pod_groups.hindrance import shorten, shortfall
 from scheduler_svc.core.pod_groups.holds import Holds
 from scheduler_svc.core.pod_groups.trial import Unplaced
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup

@@ -4,7 +4,7 @@ Source: pkg/scheduler/framework/preemption/preemption.go (`pickOneNodeForPreempt
 pkg/scheduler/util/utils.go (`MoreImportantPod`, `GetEarliestPodStartTime`), v1.36.3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -56,3 +56,8 @@ def _oldest_start(candidate: Candidate) -> str:
     victims = candidate.victims
     highest = victims[0].priority
     return min(pod.start_time or _NOT_STARTED for pod in victims if pod.priority == highest)
+
+
+def is_leaving(pod: PodInfo, evicted_uids: Collection[str]) -> bool:
+    """Whether a Pod goes since it was preempted, whether or not the watch has told so."""
+    return (pod.is_terminating and pod.is_preempted) or pod.uid in evicted_uids

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from scheduler_svc.core.framework.post_filter import PostFilterResult
 from scheduler_svc.core.framework.verdict import ExplainedAttempt, Verdict
-from scheduler_svc.core.pod_groups import group_reason
+from scheduler_svc.core.group_texts import read_group_message
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Status
 
@@ -87,7 +87,10 @@ def with_gate(answer: Answer, gate: Status | None, pod: PodInfo) -> Answer:
         return replace(answer, pre_enqueue_plugin=gate.plugin, pre_enqueue_message=gate.message)
     if pod.group is None or pod.condition is None:
         return answer
-    return replace(answer, pod_group_message=group_reason(pod.group.name, pod.condition[1]))
+    told = read_group_message(pod.condition[1])
+    if told is None or told.name != pod.group.name:
+        return answer
+    return replace(answer, pod_group_message=told.reason)
 
 
 def node_answer(status: Status) -> NodeAnswer:

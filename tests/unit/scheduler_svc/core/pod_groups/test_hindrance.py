@@ -10,8 +10,6 @@ from scheduler_svc.core.pod_groups.hindrance import (
     Hindrance,
     enumerated,
     failure,
-    group_message,
-    group_reason,
     hindrance,
     shorten,
     shortfall,
@@ -39,11 +37,6 @@ def test_the_shortfall(reasons: list[str], text: str) -> None:
     assert shortfall(8, 6, [lacking(reason) for reason in reasons]) == text
 
 
-def test_details_come_once_each_after_the_reason() -> None:
-    text = group_message("gang", "needs 2, 1 fit", ["0/1 nodes", "0/1 nodes"])
-    assert text == "pod group gang: needs 2, 1 fit; 0/1 nodes"
-
-
 def test_the_reason_of_most_nodes_counts() -> None:
     groups = (
         NodeGroup(Status(Code.UNSCHEDULABLE, ("Insufficient cpu",), "Fit"), np.array([0])),
@@ -65,13 +58,6 @@ def test_without_any_reason_there_are_no_nodes() -> None:
 
 def test_a_failure_has_no_rejectors() -> None:
     assert failure("broken") == Hindrance("broken", "broken", None)
-
-
-def test_the_reason_is_found_again() -> None:
-    text = group_message("gang", "needs 2, 1 fit: 1 lacks cpu", ["0/1 nodes", "more"])
-    assert group_reason("gang", text) == "needs 2, 1 fit: 1 lacks cpu"
-    assert group_reason("other", text) == ""
-    assert group_reason("gang", "0/1 nodes are available") == ""
 
 
 def test_what_users_wrote_is_cut() -> None:

@@ -24,6 +24,7 @@ def unscheduled(message: str) -> PodCondition:
             "needs 2, 1 fit",
         ),
         (make_member("a", conditions=[unscheduled("0/1 nodes are available")]), ""),
+        (make_member("a", conditions=[unscheduled("pod group other: needs 2, 1 fit")]), ""),
     ],
 )
 def test_why_the_group_was_not_placed(pod: PodInfo, message: str) -> None:
