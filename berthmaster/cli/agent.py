@@ -1,18 +1,19 @@
 """``berthmaster agent``: flags in, a running node agent out."""
 
 import asyncio
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from berthmaster import __version__
 from berthmaster.cli.agent_flags import OPTIONS
+from berthmaster.cli.daemon_flags import read_serving
+from berthmaster.cli.failing import fail
 from berthmaster.cli.grouped import GroupedCommand
 from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
-from kubeio.serving_options import ServingOptions
 from node_agent.shell.app import run_agent
 from node_agent.shell.observation_options import read_observation_options
 from node_agent.shell.options import AgentOptions, read_headers
@@ -47,9 +48,9 @@ def command(**flags: Any) -> None:
         with asyncio.Runner() as runner:
             code = runner.run(run_agent(options))
     except (UsageError, KubeConfigError, CertificateError) as error:
-        _fail(error, ExitCode.BAD_USAGE)
+        fail(error, ExitCode.BAD_USAGE)
     except ServingError as error:
-        _fail(error, ExitCode.FAILED)
+        fail(error, ExitCode.FAILED)
     raise SystemExit(code)
 
 
@@ -64,20 +65,9 @@ def _read_options(flags: dict[str, Any]) -> AgentOptions:
         static_pod_url_headers=read_headers(flags["static_pod_url_header"]),
         file_check_seconds=flags["file_check_frequency"],
         http_check_seconds=flags["http_check_frequency"],
-        serving=ServingOptions(
-            bind_address=flags["bind_address"],
-            port=flags["secure_port"],
-            certificate_file=flags["tls_cert_file"],
-            key_file=flags["tls_private_key_file"],
-            makes_certificate_apart=True,
-        ),
+        serving=read_serving(flags, makes_certificate_apart=True),
         authorize=flags["authorization"] == "rbac",
         observation=read_observation_options(flags),
         verbosity=flags["verbosity"],
         log_format=LogFormat(flags["log_format"]),
     )
-
-
-def _fail(error: Exception, code: ExitCode) -> NoReturn:
-    click.echo(f"Error: {error}", err=True)
-    raise SystemExit(code)

@@ -1,19 +1,20 @@
 """``berthmaster controller``: flags in, a running controller out."""
 
 import asyncio
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from berthmaster import __version__
 from berthmaster.cli.controller_flags import OPTIONS
+from berthmaster.cli.daemon_flags import read_serving
 from berthmaster.cli.election_flags import read_election
+from berthmaster.cli.failing import fail
 from berthmaster.cli.grouped import GroupedCommand
 from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
-from kubeio.serving_options import ServingOptions
 from scheduler_svc.controller.app import run_controller
 from scheduler_svc.controller.options import ControllerOptions
 from scheduler_svc.shell.config import ConfigurationError
@@ -48,11 +49,11 @@ def command(**flags: Any) -> None:
         with asyncio.Runner() as runner:
             code = runner.run(run_controller(options, rules))
     except (ConfigurationError, PluginLoadError, UsageError) as error:
-        _fail(error, ExitCode.BAD_USAGE)
+        fail(error, ExitCode.BAD_USAGE)
     except (KubeConfigError, CertificateError) as error:
-        _fail(error, ExitCode.BAD_USAGE)
+        fail(error, ExitCode.BAD_USAGE)
     except ServingError as error:
-        _fail(error, ExitCode.FAILED)
+        fail(error, ExitCode.FAILED)
     raise SystemExit(code)
 
 
@@ -67,19 +68,8 @@ def _read_options(flags: dict[str, Any]) -> ControllerOptions:
         scheduler_name=flags["scheduler_name"],
         plugins=flags["plugins"],
         election=read_election(flags),
-        serving=ServingOptions(
-            bind_address=flags["bind_address"],
-            port=flags["secure_port"],
-            certificate_file=flags["tls_cert_file"],
-            key_file=flags["tls_private_key_file"],
-            makes_certificate_apart=True,
-        ),
+        serving=read_serving(flags, makes_certificate_apart=True),
         authorize=flags["authorization"] == "rbac",
         verbosity=flags["verbosity"],
         log_format=LogFormat(flags["log_format"]),
     )
-
-
-def _fail(error: Exception, code: ExitCode) -> NoReturn:
-    click.echo(f"Error: {error}", err=True)
-    raise SystemExit(code)

@@ -1,11 +1,13 @@
 """Flags that every daemon of ours has: where the API server is, how to serve, what to log."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import click
 
 from berthmaster.cli.grouped import GroupedOption, IpAddress, Verbosity
 from kubeio.logs import MAX_VERBOSITY, LogFormat
+from kubeio.serving_options import ServingOptions
 
 SERVING: Final = "Serving"
 LOGGING: Final = "Logging"
@@ -106,3 +108,16 @@ LOGGING_OPTIONS: Final[tuple[click.Option, ...]] = (
         help="Lines for people, or JSON.",
     ),
 )
+
+
+def read_serving(
+    flags: Mapping[str, Any], *, makes_certificate_apart: bool = False
+) -> ServingOptions:
+    """Give what the flags of `serving_options` say; the rest as of `ServingOptions`."""
+    return ServingOptions(
+        bind_address=flags["bind_address"],
+        port=flags["secure_port"],
+        certificate_file=flags["tls_cert_file"],
+        key_file=flags["tls_private_key_file"],
+        makes_certificate_apart=makes_certificate_apart,
+    )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 import msgspec
@@ -10,6 +10,7 @@ from rich.console import Console, RenderableType
 
 from berthmaster import __version__
 from berthmaster.cli.explain_flags import OPTIONS
+from berthmaster.cli.failing import fail
 from berthmaster.cli.grouped import GroupedCommand
 from kubeio.daemon import UsageError
 from kubeio.errors import KubeError
@@ -67,11 +68,11 @@ def command(**flags: Any) -> None:
         question = question_of(Flags(**flags))
         show(_told(question), question)
     except (ConfigurationError, PluginLoadError, ProfileError, UsageError, QuestionError) as error:
-        _fail(error, _BAD_USAGE)
+        fail(error, _BAD_USAGE)
     except (DocumentError, SnapshotError, InputError, KubeConfigError) as error:
-        _fail(error, _BAD_USAGE)
+        fail(error, _BAD_USAGE)
     except (KubeError, SchedulerNotFoundError) as error:
-        _fail(error, _FAILED)
+        fail(error, _FAILED)
 
 
 def _told(question: Question) -> Iterable[Told]:
@@ -127,8 +128,3 @@ def print_table(renderable: RenderableType) -> None:
 def note(text: str) -> None:
     """Tell what is no part of the answer."""
     click.echo(f"Note: {text}", err=True)
-
-
-def _fail(error: Exception, code: int) -> NoReturn:
-    click.echo(f"Error: {error}", err=True)
-    raise SystemExit(code)

@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 import msgspec
@@ -10,14 +10,15 @@ import uvloop
 import yaml
 
 from berthmaster import __version__
+from berthmaster.cli.daemon_flags import read_serving
 from berthmaster.cli.election_flags import read_election
+from berthmaster.cli.failing import fail
 from berthmaster.cli.grouped import GroupedCommand
 from berthmaster.cli.scheduler_flags import OPTIONS
 from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
-from kubeio.serving_options import ServingOptions
 from scheduler_svc.core.pod_groups import GroupTiming
 from scheduler_svc.shell.app import run_scheduler
 from scheduler_svc.shell.config import ConfigurationError, to_document
@@ -57,11 +58,11 @@ def command(write_config_to: str | None, **flags: Any) -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             code = runner.run(run_scheduler(plan))
     except (ConfigurationError, PluginLoadError, ProfileError, UsageError) as error:
-        _fail(error, ExitCode.BAD_USAGE)
+        fail(error, ExitCode.BAD_USAGE)
     except (KubeConfigError, CertificateError) as error:
-        _fail(error, ExitCode.BAD_USAGE)
+        fail(error, ExitCode.BAD_USAGE)
     except ServingError as error:
-        _fail(error, ExitCode.FAILED)
+        fail(error, ExitCode.FAILED)
     raise SystemExit(code)
 
 
@@ -82,12 +83,7 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
         dry_run=flags["dry_run"],
         bind_timeout_seconds=flags["bind_timeout"],
         bind_concurrency=flags["bind_concurrency"],
-        serving=ServingOptions(
-            bind_address=flags["bind_address"],
-            port=flags["secure_port"],
-            certificate_file=flags["tls_cert_file"],
-            key_file=flags["tls_private_key_file"],
-        ),
+        serving=read_serving(flags),
         authorize=flags["authorization"] == "rbac",
         verbosity=flags["verbosity"],
         log_format=LogFormat(flags["log_format"]),
@@ -108,8 +104,3 @@ def _write_configuration(options: SchedulerOptions, path: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--write-config-to {path}: {error.strerror or error}") from error
-
-
-def _fail(error: Exception, code: ExitCode) -> NoReturn:
-    click.echo(f"Error: {error}", err=True)
-    raise SystemExit(code)
