@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 import uvloop
@@ -34,6 +34,8 @@ from benchmarks.raw_binder import RawBinder
 from benchmarks.scheduler_process import Contestant, SchedulerProcess, running
 from benchmarks.workloads import EndToEndWorkload, PodTemplate, Workloads
 from deploy.controlplane import ControlPlane
+
+T = TypeVar("T")
 
 RAW: Final = "raw bind run"
 KUBE_SCHEDULER: Final = KubeScheduler.name
@@ -115,7 +117,7 @@ def measure_end_to_end(
     return EndToEndResult(workloads.end_to_end, tuple(runs))
 
 
-def rotated(contestants: Sequence[Contestant | None], turns: int) -> tuple[Contestant | None, ...]:
+def rotated(contestants: Sequence[T], turns: int) -> tuple[T, ...]:
     """Let another one begin."""
     turns %= len(contestants)
     return (*contestants[turns:], *contestants[:turns])

@@ -18,7 +18,7 @@ from benchmarks.berthmaster_process import Berthmaster
 from benchmarks.binding_watch import BindingWatch
 from benchmarks.cluster import PODS, Cluster, each_of
 from benchmarks.distributions import Distribution, distribution
-from benchmarks.end_to_end import QUIET_TIMEOUT_SECONDS
+from benchmarks.end_to_end import QUIET_TIMEOUT_SECONDS, rotated
 from benchmarks.errors import BenchmarkError
 from benchmarks.machine import Quietness, look_around, others_share, read_machine_cpu
 from benchmarks.pod_group_cluster import Members, define_pod_groups, faults_of_groups
@@ -67,8 +67,7 @@ def measure_pod_groups(
     variants = (PodGroupVariant(name=workload.baseline), *workload.variants)
     runs = []
     for repetition in range(repetitions):
-        turns = repetition % len(variants)
-        for variant in (*variants[turns:], *variants[:turns]):
+        for variant in rotated(variants, repetition):
             run = _run(variant, workload, workloads, state_dir, tell)
             runs.append(run)
             tell(f"{workload.name}, {repetition + 1} of {repetitions}: {_summary(run)}")
