@@ -3,8 +3,10 @@
 `HYPOTHESIS_PROFILE=explore` looks for new ones, and longer.
 """
 
+import logging
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +17,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Whose assertions are to show what they compare, though they are in no test module.
 pytest.register_assert_rewrite("tests.integration.scheduler_faults.stage")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """Undo what a command, or kopf, has set up for its process: no other test is to meet it."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
 
 settings.register_profile(
     "repeatable",

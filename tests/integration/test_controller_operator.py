@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -73,16 +72,6 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     yield control_plane
     clear(control_plane, PODS, GROUPS, PROFILES)
     undefine(control_plane)
-
-
-@pytest.fixture(autouse=True)
-def kopf_logs() -> Iterator[None]:
-    """Leave loggers as they were: kopf's runner sets up all of them."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def runner(kubeconfig: Path, listener: Listener) -> Any:

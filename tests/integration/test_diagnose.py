@@ -485,6 +485,7 @@ def test_who_may_see_one_namespace_is_told_what_is_missing(
         ("list", "nodes", None),
         ("list", "daemonsets.apps", None),
         ("get", "leases.coordination.k8s.io", "kube-system"),
+        ("list", "schedulerprofiles.berthmaster.dev", None),
     }
     assert all(each["refused"] for each in told["unread"])
     everywhere = report(diagnose(plane, "-o", "json", kubeconfig=kubeconfig))

@@ -5,7 +5,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class WriteBench:
     direct: KubeClient
     pool: WritePool
     client: KubeClient
+    made: list[PodReference] = field(default_factory=list)
 
     async def create_pod(self, **spec: Any) -> PodReference:
         """Create a Pod that nobody schedules."""
@@ -46,7 +47,9 @@ class WriteBench:
             },
         }
         stored = await self._send("POST", PODS.collection, pod)
-        return PodReference("default", metadata["name"], stored["metadata"]["uid"])
+        made = PodReference("default", metadata["name"], stored["metadata"]["uid"])
+        self.made.append(made)
+        return made
 
     async def read_pod(self, pod: PodReference) -> dict[str, Any]:
         """Read a Pod that has to be there."""
@@ -60,6 +63,18 @@ class WriteBench:
     async def delete_pod(self, pod: PodReference) -> None:
         """Delete a Pod that is not bound: at once, unless it has a finalizer."""
         await self._send("DELETE", PODS.object(pod.name), {})
+
+    async def clear(self) -> None:
+        """Remove the Pods that were made, finalizers or not: others use this control plane too."""
+        for name in {pod.name for pod in self.made}:
+            with contextlib.suppress(NotFoundError):
+                await self.direct.call(
+                    "PATCH",
+                    PODS.object(name),
+                    body=b'{"metadata": {"finalizers": null}}',
+                    content_type="application/merge-patch+json",
+                )
+                await self._send("DELETE", PODS.object(name), {"gracePeriodSeconds": 0})
 
     async def bind(self, pod: PodReference, node_name: str) -> None:
         """Bind a Pod as somebody else would."""
@@ -129,6 +144,10 @@ async def write_bench(control_plane: ControlPlane, directory: Path) -> AsyncIter
         WritePool(await Credentials.load(str(proxy.kubeconfig_path)), user_agent="test") as pool,
         KubeClient(await Credentials.load(str(proxy.kubeconfig_path)), user_agent="test") as client,
     ):
-        yield WriteBench(proxy, direct, pool, client)
+        bench = WriteBench(proxy, direct, pool, client)
+        try:
+            yield bench
+        finally:
+            await bench.clear()
     # A TLS connection that was broken off needs some rounds of the event loop to be closed.
     await wait_until(lambda: count_sockets() <= socket_count, what="all sockets are closed")

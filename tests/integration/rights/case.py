@@ -108,6 +108,12 @@ class Case:
         """Ask the scheduler, and keep its answer."""
         self.answers.append(self.process.request(method, path, body, token=token))
 
+    def knows(self, view: str, collection: str) -> bool:
+        """Tell whether the scheduler's view has as many objects as there are."""
+        count = len(read(self.plane, collection)["items"])
+        _, metrics = self.process.get("/metrics", token=self.reader)
+        return f'berthmaster_watched_objects{{resource="{view}"}} {count}\n' in metrics
+
     def storage_class(self, provisioner: str) -> None:
         """Create a class of volumes that wait for their first consumer."""
         storage = {"provisioner": provisioner, "volumeBindingMode": "WaitForFirstConsumer"}

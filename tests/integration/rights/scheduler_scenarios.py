@@ -104,6 +104,8 @@ def leave_a_claim_behind(case: Case) -> None:
     exactly = {"deviceClassName": case.name}
     requests = [{"name": "container-0-request-0", "exactly": exactly}]
     create(case.plane, CLAIMS, {"metadata": metadata, "spec": {"devices": {"requests": requests}}})
+    # A claim that it hears of after the Pod would be taken for another's.
+    wait_for("the scheduler knows the claim", lambda: case.knows("resourceclaims", CLAIMS))
     pod["spec"]["schedulingGates"] = []
     status, answer = request(case.plane, "PUT", f"{PODS}/{pod['metadata']['name']}", pod)
     assert status == 200, answer

@@ -1,7 +1,6 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
@@ -10,15 +9,6 @@ from kubeio.logs import V2, V3, LogFormat, configure_logging, fields, verbosity_
 MOMENT = 1_795_987_132.123  # 2026-11-29T21:18:52.123Z
 
 logger = logging.getLogger("test.logs")
-
-
-@pytest.fixture(autouse=True)
-def root_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def lines_of(format_: LogFormat, *, verbosity: int = 0) -> io.StringIO:
