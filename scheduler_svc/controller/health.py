@@ -3,7 +3,8 @@
 ``/livez`` fails where a new process would help: kopf's event loop has run no timer for half a
 minute; kopf has not told of what two lists in a row have shown, for a minute; or the watch of
 Pods has brought no byte for minutes while lists are answered. An API server that is away fails
-``/readyz`` only. Our own event loop needs no check: it is what answers.
+``/readyz`` only, and so does one that lets kopf watch nothing: it tries again by itself. Our own
+event loop needs no check: it is what answers.
 """
 
 from collections.abc import Callable
@@ -48,6 +49,7 @@ def add_checks(
     server.add_check("kopf-loop", check_loop, healthz=True, livez=True)
     server.add_check("kopf-watch", check_watch, healthz=True, livez=True)
     server.add_check("pod-watch", check_pods, healthz=True, livez=True)
+    server.add_check("watches", operator.watch_problem)
     server.add_check("objects", census.problem)
     server.add_check("pods", lambda: _problem_of_pods(pods))
 

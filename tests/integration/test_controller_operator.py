@@ -21,6 +21,7 @@ from scheduler_svc.controller.operator.framework import kopf
 from scheduler_svc.controller.operator.login import log_in
 from scheduler_svc.controller.operator.registry import make_registry
 from scheduler_svc.controller.operator.settings import operator_settings
+from scheduler_svc.controller.operator.watches import Watches
 from tests.integration.controller_objects import (
     GROUPS,
     PODS,
@@ -80,7 +81,7 @@ def runner(kubeconfig: Path, listener: Listener) -> Any:
 
     async def login() -> kopf.AiohttpSession:
         credentials = await Credentials.load(str(kubeconfig))
-        return log_in(credentials, user_agent="berthmaster/test")
+        return log_in(credentials, Watches(()), user_agent="berthmaster/test")
 
     return KopfRunner(
         ["run", "--all-namespaces", "--standalone"],

@@ -11,13 +11,17 @@ import aiohttp
 from kubeio.credentials import Credentials
 from kubeio.sockets import keepalive_socket
 from scheduler_svc.controller.operator.framework import kopf
+from scheduler_svc.controller.operator.watches import Watches
 
 IDLE_CONNECTION_SECONDS: Final = 60.0
 STREAM_BUFFER_BYTES: Final = 2**18
 
 
-def log_in(credentials: Credentials, *, user_agent: str) -> kopf.AiohttpSession:
-    """Give kopf a session; it closes it. Call it in kopf's event loop."""
+def log_in(credentials: Credentials, watches: Watches, *, user_agent: str) -> kopf.AiohttpSession:
+    """Give kopf a session; it closes it. Call it in kopf's event loop.
+
+    `watches` is told of each request.
+    """
 
     async def authorize(
         request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
@@ -27,6 +31,22 @@ def log_in(credentials: Credentials, *, user_agent: str) -> kopf.AiohttpSession:
             request.headers["Authorization"] = credentials.authorization
         return await handler(request)
 
+    async def observe(
+        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        path = request.url.path
+        watches.note_request(path)
+        try:
+            response = await handler(request)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            watches.note_failure(path, str(error) or type(error).__name__)
+            raise
+        if not response.ok:
+            watches.note_failure(path, f"{response.status} {response.reason}")
+        elif "watch" in request.url.query:
+            watches.note_open(path)
+        return response
+
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
             limit=0,
@@ -35,7 +55,7 @@ def log_in(credentials: Credentials, *, user_agent: str) -> kopf.AiohttpSession:
             socket_factory=keepalive_socket,
         ),
         cookie_jar=aiohttp.DummyCookieJar(),
-        middlewares=(authorize,),
+        middlewares=(observe, authorize),
         headers={"Accept-Encoding": "identity", "User-Agent": user_agent},
         proxy=credentials.proxy_url,
         read_bufsize=STREAM_BUFFER_BYTES,

@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from typing import Any, Final
 
 from kubeio.backoff import Backoff, Jitter
@@ -23,9 +24,11 @@ from scheduler_svc.controller.operator.login import log_in
 from scheduler_svc.controller.operator.logs import quiet_logs
 from scheduler_svc.controller.operator.registry import Told, make_registry
 from scheduler_svc.controller.operator.settings import operator_settings
+from scheduler_svc.controller.operator.watches import Watches
 
 BEAT_SECONDS: Final = 1.0
 STOP_SECONDS: Final = 3.0
+OVERLOOKED_SECONDS: Final = 30.0
 END_SECONDS: Final = 1.0
 CANCEL_SECONDS: Final = 0.1
 CANCEL_COUNT: Final = 10
@@ -65,14 +68,26 @@ class OperatorThread:
         self._user_agent = user_agent
         self._seed = seed
         self._beat_at: float | None = None
+        self._watches = Watches(())
         self.start_count = 0
 
     def beat_age_seconds(self) -> float | None:
         """Seconds since kopf's loop last ran a timer; None while none runs."""
         return None if self._beat_at is None else time.monotonic() - self._beat_at
 
+    def watch_problem(self) -> str | None:
+        """Say what is not watched that ought to be, and why; None if all is."""
+        return self._watches.problem()
+
     async def run(self, resources: Collection[CustomResource]) -> None:
         """Run kopf, again and again should it end, until cancelled."""
+        self._watches = Watches(resources)
+        try:
+            await self._run_again_and_again(resources)
+        finally:
+            self._watches = Watches(())
+
+    async def _run_again_and_again(self, resources: Collection[CustomResource]) -> None:
         backoff = Backoff(
             Jitter(self._seed),
             first_seconds=FIRST_RESTART_SECONDS,
@@ -89,24 +104,27 @@ class OperatorThread:
         """Run one thread to its end; when cancelled, end it."""
         self.start_count += 1
         loop = asyncio.get_running_loop()
-        stop, ended = threading.Event(), loop.create_future()
+        stop, ended, watches = threading.Event(), loop.create_future(), self._watches
 
         def tell(*told: Any) -> None:
             _call_in(loop, self._tell, *told)
 
         def work() -> None:
+            failure = ""
             try:
-                asyncio.run(self._operate(resources, tell, stop))
+                asyncio.run(self._operate(resources, tell, watches, stop))
             except Exception as error:  # noqa: BLE001 - whatever it is, kopf is begun again
+                failure = f"kopf has failed: {error}"
                 _logger.error("kopf has failed; it is begun again", extra=fields(error=error))
             finally:
+                watches.note_end(failure)
                 gc.collect()  # what it has left half done ends here, and not at some odd moment
                 _call_in(loop, _settle, ended)
 
         thread = threading.Thread(target=work, name="kopf", daemon=True)
         thread.start()
         try:
-            await asyncio.shield(ended)
+            await _until_over(ended, watches)
         finally:
             stop.set()
             self._beat_at = None
@@ -121,18 +139,22 @@ class OperatorThread:
             _logger.warning("kopf does not end; it is left behind")
 
     async def _operate(
-        self, resources: Collection[CustomResource], tell: Told, stop: threading.Event
+        self,
+        resources: Collection[CustomResource],
+        tell: Told,
+        watches: Watches,
+        stop: threading.Event,
     ) -> None:
         """Run kopf; this is its thread."""
         quiet_logs()
         asyncio.get_running_loop().set_exception_handler(_note_leftover)
-        ending = asyncio.Event()
+        ending, login = asyncio.Event(), partial(self._log_in, watches)
         beat = asyncio.create_task(self._beat(stop))
         # For peering, which is off. Else kopf asks for the user's name; in a container it has none.
         identity: Any = self._user_agent
         operator = asyncio.create_task(
             kopf.operator(
-                registry=make_registry(resources, tell, self._log_in, ending.set),
+                registry=make_registry(resources, tell, login, ending.set),
                 settings=operator_settings(),
                 identity=identity,
                 clusterwide=True,
@@ -149,17 +171,32 @@ class OperatorThread:
         if operator.done() and not operator.cancelled() and (error := operator.exception()):
             raise error
 
-    async def _log_in(self) -> kopf.AiohttpSession:
+    async def _log_in(self, watches: Watches) -> kopf.AiohttpSession:
         try:
             credentials = await self._load_credentials()
         except KubeConfigError as error:
+            watches.note_end(str(error))
             raise kopf.TemporaryError(str(error), delay=LONGEST_RESTART_SECONDS) from error
-        return log_in(credentials, user_agent=self._user_agent)
+        return log_in(credentials, watches, user_agent=self._user_agent)
 
     async def _beat(self, stop: threading.Event) -> None:
         while not stop.is_set():
             self._beat_at = time.monotonic()
             await asyncio.sleep(BEAT_SECONDS)
+
+
+async def _until_over(ended: asyncio.Future[None], watches: Watches) -> None:
+    """Wait for the thread's end, or until kopf is seen to have overlooked a resource.
+
+    It looks once, when it begins, at what is served; a kind that was defined a moment ago may
+    not be told of yet.
+    """
+    await asyncio.wait((ended,), timeout=OVERLOOKED_SECONDS)
+    if overlooked := watches.never_asked_for():
+        names = ",".join(sorted(resource.name for resource in overlooked))
+        _logger.warning("kopf has overlooked resources; begun again", extra=fields(resources=names))
+    else:
+        await asyncio.shield(ended)
 
 
 async def _until_ended(operator: asyncio.Task[None], ending: asyncio.Event) -> None:

@@ -18,6 +18,7 @@ class Source:
         self.stalled: float | None = None
         self.heard: float | None = 10.0
         self.lagging = {"a": 1}
+        self.watches: str | None = None
         self.objects: str | None = None
         self.silence: float | None = 30.0
         self.pods: str | None = None
@@ -25,6 +26,9 @@ class Source:
 
     def beat_age_seconds(self) -> float | None:
         return self.beat
+
+    def watch_problem(self) -> str | None:
+        return self.watches
 
     def stalled_seconds(self) -> float | None:
         return self.stalled
@@ -77,6 +81,7 @@ NOT_READY = {**WELL, "readyz": False}
         ({"silence": 300.0, "heard": 300.0}, WELL),
         ({"silence": 300.0, "heard": None}, WELL),
         ({"silence": None}, WELL),
+        ({"watches": "podgroups.scheduling.x-k8s.io is not watched yet"}, NOT_READY),
         ({"objects": "3 objects have not been told of yet"}, NOT_READY),
         ({"pods": "pods not listed yet"}, NOT_READY),
         ({"reflector": None}, WELL),

@@ -29,12 +29,18 @@ class FakeCluster:
     ----------
     watch_status
         What watches are answered with; 200 is an answer that never ends.
+    hangs_up
+        Whether lists are answered by the end of the connection.
+    overlooked
+        Names of resources that discovery does not tell of.
     list_count, watch_count
         Requests so far.
     """
 
     def __init__(self) -> None:
         self.watch_status = 200
+        self.hangs_up = False
+        self.overlooked: set[str] = set()
         self.list_count = 0
         self.watch_count = 0
         self._stack = AsyncExitStack()
@@ -78,10 +84,14 @@ class FakeCluster:
             return web.json_response({"groups": [_group(*name) for name in names]})
         version = path.removeprefix("apis/").removeprefix("api/")
         if version in _RESOURCES:
-            return web.json_response({"resources": [_resource(*r) for r in _RESOURCES[version]]})
+            known = [each for each in _RESOURCES[version] if each[0] not in self.overlooked]
+            return web.json_response({"resources": [_resource(*each) for each in known]})
         if request.query.get("watch"):
             return await self._watch(request)
         self.list_count += 1
+        if self.hangs_up:
+            assert request.transport is not None
+            request.transport.abort()
         items = [GROUP] if path.endswith("podgroups") else []
         return web.json_response({"metadata": {"resourceVersion": "7"}, "items": items})
 

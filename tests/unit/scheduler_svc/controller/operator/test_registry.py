@@ -18,6 +18,7 @@ from scheduler_svc.controller.operator.login import log_in
 from scheduler_svc.controller.operator.logs import ShortLines
 from scheduler_svc.controller.operator.registry import make_registry
 from scheduler_svc.controller.operator.settings import operator_settings
+from scheduler_svc.controller.operator.watches import Watches
 
 
 async def no_login() -> kopf.AiohttpSession:
@@ -100,7 +101,8 @@ async def test_each_request_has_the_token_as_it_is_then() -> None:
         return Login(server_url="http://127.0.0.1:1", authorization=token[0])
 
     credentials = Credentials(await read_again(), read_again, check_interval_seconds=0.0)
-    session = log_in(credentials, user_agent="berthmaster/test").aiohttp_session
+    kopfs = log_in(credentials, Watches(()), user_agent="berthmaster/test")
+    session = kopfs.aiohttp_session
     sent: list[str] = []
 
     class Request:
@@ -110,7 +112,7 @@ async def test_each_request_has_the_token_as_it_is_then() -> None:
     async def send(request: Any) -> Any:
         sent.append(request.headers["Authorization"])
 
-    [authorize] = session._middlewares
+    [_, authorize] = session._middlewares
     request: Any = Request()
     await authorize(request, send)
     token[0] = "Bearer new"

@@ -98,3 +98,44 @@ async def test_what_is_fatal_to_kopf_is_survived(status: int) -> None:
         await wait_until(lambda: cluster.list_count > count, what="it is listed again")
         await wait_until(lambda: len(listener.names) > 1, what="the group is told of again")
         assert len(kopf_threads()) <= 1
+
+
+async def test_a_watch_that_is_refused_again_and_again_is_told_with_the_answer() -> None:
+    """Of profiles there are none: nothing else shows that they are not watched."""
+    async with FakeCluster() as cluster:
+        cluster.watch_status = 403
+        async with operating(cluster, Listener()) as operator:
+            await wait_until(lambda: operator.start_count >= 2, what="it is begun again")
+            problem = operator.watch_problem()
+            assert problem == f"{POD_GROUPS.name} is not watched yet: 403 Forbidden"
+            cluster.watch_status = 200
+            await wait_until(lambda: operator.watch_problem() is None, what="all is watched")
+
+
+async def test_lists_that_break_again_and_again_are_told() -> None:
+    """kopf itself tries again, for ever, and does not end."""
+    async with FakeCluster() as cluster:
+        cluster.hangs_up = True
+        async with operating(cluster, Listener()) as operator:
+            await wait_until(lambda: cluster.list_count > 8, what="it is tried again")
+            problem = operator.watch_problem()
+            assert problem == f"{POD_GROUPS.name} is not watched yet: Server disconnected"
+            assert operator.start_count == 1
+            cluster.hangs_up = False
+            await wait_until(lambda: operator.watch_problem() is None, what="all is watched")
+
+
+async def test_what_kopf_has_overlooked_is_watched_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "OVERLOOKED_SECONDS", 0.5)
+    async with FakeCluster() as cluster:
+        cluster.overlooked = {"schedulerprofiles"}
+        async with operating(cluster, Listener()) as operator:
+            await wait_until(lambda: cluster.watch_count == 1, what="groups are watched")
+            problem = operator.watch_problem()
+            assert problem == "schedulerprofiles.berthmaster.dev is not watched yet"
+            cluster.overlooked = set()
+            await wait_until(lambda: operator.watch_problem() is None, what="all is watched")
+            assert operator.start_count >= 2
+        assert operator.watch_problem() is None
