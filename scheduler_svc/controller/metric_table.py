@@ -39,7 +39,8 @@ STATUS_SECONDS: Final = Definition(
 RECONCILE_ERRORS: Final = Definition(
     name="berthmaster_controller_reconcile_errors_total",
     kind=Kind.COUNTER,
-    help="Failures to bring a status about, by reason; each is tried again.",
+    help="Failures to bring a status about, by reason; each is tried again. conflict: somebody "
+    "else had written first.",
     labels=("resource", "reason"),
 )
 QUEUE_DEPTH: Final = Definition(

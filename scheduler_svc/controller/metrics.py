@@ -2,6 +2,7 @@
 
 import platform
 from collections import Counter
+from itertools import product
 from typing import Final
 
 from prometheus_client import Metric
@@ -11,17 +12,20 @@ from kubeio.instruments import counter, gauge
 from kubeio.watch_metrics import WatchMetrics
 from scheduler_svc.controller import metric_table as table
 from scheduler_svc.controller.census import Census
+from scheduler_svc.controller.custom_resources import ALL_RESOURCES
 from scheduler_svc.controller.events import EventWriter
 from scheduler_svc.controller.operator.thread import OperatorThread
 from scheduler_svc.controller.pod_groups.judgement import Phase
 from scheduler_svc.controller.pod_groups.members import Member
 from scheduler_svc.controller.pod_watch import PodWatch
-from scheduler_svc.controller.reconciliation import Reconciliation
-from scheduler_svc.controller.status_writer import StatusWriter
+from scheduler_svc.controller.reconciliation import CONFLICT, Reconciliation
+from scheduler_svc.controller.status_writer import StatusWriter, WriteResult
 from scheduler_svc.shell.lease import LeaseElection
 from scheduler_svc.shell.metric_table import LEADER
 
 _STATES: Final = ("pending", "unschedulable", "scheduled", "running", "succeeded", "failed")
+_RESOURCES: Final = tuple(resource.name for resource in ALL_RESOURCES)
+_RESULTS: Final = tuple(str(each) for each in WriteResult if each is not WriteResult.STANDBY)
 
 
 class ObjectMetrics:
@@ -47,7 +51,11 @@ class ObjectMetrics:
 
 
 class WorkMetrics:
-    """What is done about them."""
+    """What is done about them.
+
+    Writes, and failures by conflict, are shown from the beginning: a rate sees a rise from 0,
+    and not a first count.
+    """
 
     def __init__(
         self,
@@ -62,9 +70,11 @@ class WorkMetrics:
     def collect(self) -> list[Metric]:
         """Give the families."""
         known = self._reconciliation
+        writes = dict.fromkeys(product(_RESOURCES, _RESULTS), 0)
+        errors = dict.fromkeys(product(_RESOURCES, (CONFLICT,)), 0)
         return [
-            counter(table.STATUS_WRITES, self._writer.counts.items()),
-            counter(table.RECONCILE_ERRORS, known.error_counts.items()),
+            counter(table.STATUS_WRITES, {**writes, **self._writer.counts}.items()),
+            counter(table.RECONCILE_ERRORS, {**errors, **known.error_counts}.items()),
             known.seconds.collect(),
             gauge(table.QUEUE_DEPTH, [((), len(known.queue))]),
             counter(table.EVENTS_WRITTEN, [((), self._events.written_count)]),

@@ -22,6 +22,7 @@ from scheduler_svc.controller.custom_resources import (
     CustomResource,
     ObjectKey,
 )
+from scheduler_svc.controller.delaying_queue import DelayingQueue
 from scheduler_svc.controller.events import EventWriter
 from scheduler_svc.controller.holdings import Holdings, hold
 from scheduler_svc.controller.pod_groups.members import MemberIndex
@@ -30,12 +31,13 @@ from scheduler_svc.controller.pod_groups.status import WRITTEN_FIELDS
 from scheduler_svc.controller.profiles.reconciler import ProfileReconciler, Rules
 from scheduler_svc.controller.schemas import lacking_fields
 from scheduler_svc.controller.status_writer import StatusWriter
-from scheduler_svc.controller.work_queue import WorkQueue
 
 SCHEMA_SECONDS: Final = 300.0
 """From one look at a definition to the next: it may be replaced while we run."""
 PROFILES: Final = ObjectKey(SCHEDULER_PROFILES, "", "")
 """Stands for all profiles: they are looked at together."""
+CONFLICT: Final = "conflict"
+"""Why a write failed where somebody else had written first."""
 
 _logger = logging.getLogger(__name__)
 
@@ -67,7 +69,7 @@ class Reconciliation:
         self.seconds = Histogram(table.STATUS_SECONDS)
         self.holdings = Holdings(self._note)
         self.members = MemberIndex(self._note, self._note_members)
-        self.queue: WorkQueue[ObjectKey] = WorkQueue(
+        self.queue: DelayingQueue[ObjectKey] = DelayingQueue(
             self._work, on_error=self._note_error, seed=seed
         )
         self.groups = PodGroupReconciler(
@@ -164,8 +166,10 @@ class Reconciliation:
         self.seconds.series((resource.name,)).observe(seconds)
 
     def _note_error(self, key: ObjectKey, error: KubeError) -> None:
-        self.error_counts[key.resource.name, reason_of(error)] += 1
-        if isinstance(error, ConflictError):
+        is_conflict = isinstance(error, ConflictError)
+        reason = CONFLICT if is_conflict else reason_of(error)
+        self.error_counts[key.resource.name, reason] += 1
+        if is_conflict:
             return  # somebody else has written: the watch will tell, and it is looked at again
         _logger.warning(
             "Cannot write a status; it is tried again",

@@ -95,7 +95,7 @@ class PodGroupReconciler:
         self.phases: dict[ObjectKey, str] = {}
 
     async def reconcile(self, key: ObjectKey, since: float) -> float | None:
-        """Look at a group; see `work_queue.Work`."""
+        """Look at a group; see `delaying_queue.Work`."""
         held = self._holdings.get(key)
         if held is None:
             self._memories.pop(key, None)

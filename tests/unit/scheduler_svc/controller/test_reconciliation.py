@@ -17,7 +17,7 @@ from scheduler_svc.controller.custom_resources import (
     ObjectKey,
 )
 from scheduler_svc.controller.events import EventWriter
-from scheduler_svc.controller.metrics import ObjectMetrics, member_state
+from scheduler_svc.controller.metrics import ObjectMetrics, WorkMetrics, member_state
 from scheduler_svc.controller.pod_groups.members import Member
 from scheduler_svc.controller.profiles.reconciler import Rules
 from scheduler_svc.controller.reconciliation import PROFILES, Reconciliation
@@ -45,12 +45,9 @@ class Bench:
         self.api = ScriptedApi(*answers, otherwise=status(404, "gone"))
         client = ScriptedClient(self.api)
         rules = Rules(default_configuration({}, ()), plugin_registry(NO_PLUGINS))
-        self.reconciliation = Reconciliation(
-            StatusWriter(client, may_write=lambda: True),
-            EventWriter(client, hostname="host", seed=1),
-            rules,
-            seed=1,
-        )
+        self.writer = StatusWriter(client, may_write=lambda: True)
+        self.events = EventWriter(client, hostname="host", seed=1)
+        self.reconciliation = Reconciliation(self.writer, self.events, rules, seed=1)
         self.client = client
 
     def list_members(self, *members: Member) -> None:
@@ -136,7 +133,7 @@ async def test_errors_are_counted_by_their_reason() -> None:
     note(PROFILES, ConflictError(409, message="modified"))
     assert bench.reconciliation.error_counts == {
         ("podgroups.scheduling.x-k8s.io", "lost"): 2,
-        ("schedulerprofiles.berthmaster.dev", "other"): 1,
+        ("schedulerprofiles.berthmaster.dev", "conflict"): 1,
     }
 
 
@@ -176,6 +173,33 @@ async def test_the_metrics_tell_of_groups_members_and_profiles() -> None:
     assert samples["berthmaster_pod_group_members", "pending"] == 1
     assert samples["berthmaster_scheduler_profiles", "false"] == 1
     assert samples["berthmaster_scheduler_profiles", "true"] == 0
+
+
+def work_samples(bench: Bench) -> dict[tuple[str, ...], float]:
+    metrics = WorkMetrics(bench.reconciliation, bench.writer, bench.events)
+    return {
+        (family.name, *sample.labels.values()): sample.value
+        for family in metrics.collect()
+        for sample in family.samples
+    }
+
+
+async def test_writes_and_conflicts_are_shown_before_there_are_any() -> None:
+    bench = Bench(status(409, "modified"))
+    writes, errors = (
+        "berthmaster_controller_status_writes",
+        "berthmaster_controller_reconcile_errors",
+    )
+    resource = POD_GROUPS.name
+    before = work_samples(bench)
+    assert before[writes, resource, "failed"] == before[errors, resource, "conflict"] == 0
+    assert (writes, resource, "standby") not in before
+    bench.reconciliation.tell(POD_GROUPS, False, body("train", POD_GROUPS, minMember=1))
+    bench.list_members()
+    bench.reconciliation.note_objects()
+    await run_until(bench, "the write is tried", 1)
+    after = work_samples(bench)
+    assert after[writes, resource, "conflict"] == after[errors, resource, "conflict"] == 1
 
 
 @pytest.mark.parametrize(

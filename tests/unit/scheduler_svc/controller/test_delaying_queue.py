@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from kubeio.errors import ConnectionLostError, KubeError
-from scheduler_svc.controller.work_queue import WorkQueue
+from scheduler_svc.controller.delaying_queue import DelayingQueue
 from tests.faultproxy import wait_until
 
 QUIET_SECONDS = 0.02
@@ -19,7 +19,7 @@ class Bench:
         self.errors: list[KubeError] = []
         self.sinces: list[float] = []
         self.behaviour: Callable[[str], Awaitable[float | None]] | None = None
-        self.queue: WorkQueue[str] = WorkQueue(
+        self.queue: DelayingQueue[str] = DelayingQueue(
             self._work,
             on_error=lambda _, error: self.errors.append(error),
             seed=1,

@@ -1,5 +1,7 @@
 """What is to be looked at: each key once, after a moment of quiet, a few at the same time.
 
+What client-go calls a delaying, rate limiting work queue.
+
 A group of fifty Pods that start gives hundreds of changes in a second. A key waits until
 nothing new has come for `quiet_seconds`, but never longer than `longest_seconds`; while it is
 worked on it is not worked on again, and what came meanwhile counts for the next time.
@@ -38,7 +40,7 @@ class _Waiting(NamedTuple):
     timer: asyncio.TimerHandle
 
 
-class WorkQueue(Generic[K]):
+class DelayingQueue(Generic[K]):
     """Keys on their way to `work`.
 
     Parameters
