@@ -177,8 +177,7 @@ def _full_verdict(group: Group, tally: _Tally) -> Verdict:
     if tally.available < needed:
         lost = f", {tally.failed} failed" if tally.failed else ""
         if was_scheduled:
-            are_left = f"needs {needed}, {tally.available} are left{lost}"
-            return Verdict(False, Reason.SHORT, are_left)
+            return Verdict(False, Reason.SHORT, f"needs {needed}, {_present(tally)}{lost}")
         return Verdict(False, Reason.WAITING, f"needs {needed}, {tally.available} exist{lost}")
     if tally.stopped:
         reasons = {member.obstacle for member in tally.stopped}
@@ -187,10 +186,26 @@ def _full_verdict(group: Group, tally: _Tally) -> Verdict:
         messages = (member.message for member in tally.stopped if member.obstacle == reason)
         return Verdict(False, reason, group_reason(messages))
     if was_scheduled:
-        return Verdict(False, Reason.SHORT, f"needs {needed}, replacements have no Node yet")
+        placed = tally.placed + tally.succeeded
+        have = "1 has" if placed == 1 else f"{placed} have"
+        return Verdict(False, Reason.SHORT, f"needs {needed}, {have} a Node")
     if tally.placed:
         return Verdict(False, Reason.WAITING, f"needs {needed}, some have no Node yet")
     return Verdict(False, Reason.WAITING, f"needs {needed}, not tried yet")
+
+
+def _present(tally: _Tally) -> str:
+    """Say what there is of a group that has too little.
+
+    Not that the others are lost: minMember may have been raised.
+    """
+    running, ending = tally.placed_running, tally.running - tally.placed_running
+    parts = [f"{tally.available} exist"] if running < tally.available or not running else []
+    if running:
+        parts.append("1 runs" if running == 1 else f"{running} run")
+    if ending:
+        parts.append("1 is ending" if ending == 1 else f"{ending} are ending")
+    return ", ".join(parts)
 
 
 def _was_scheduled(group: Group) -> bool:

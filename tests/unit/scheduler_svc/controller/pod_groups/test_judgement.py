@@ -30,7 +30,7 @@ from tests.unit.scheduler_svc.controller.members import (
 NOW = "2026-11-30T12:00:00Z"
 BEFORE = "2026-11-29T12:00:00Z"
 SCHEDULED = Verdict(True, "Scheduled", "at least 4 members have a Node")
-SHORT = Verdict(False, "Short", "needs 4, 2 are left")
+SHORT = Verdict(False, "Short", "needs 4, 2 run")
 ON_ITS_WAY = Group(4, GroupStatus("Scheduling"), Verdict(False, "Waiting", ""))
 WAS_SCHEDULED = Group(4, GroupStatus("Running"), SCHEDULED)
 
@@ -75,16 +75,17 @@ def test_a_group_that_was_not_scheduled_before(
 @pytest.mark.parametrize(
     ("members", "phase", "reason", "message"),
     [
-        (running(3), "Pending", "Short", "needs 4, 3 are left"),
-        (running(3) + evicted(1), "Pending", "Short", "needs 4, 3 are left"),
-        (running(3) + failed(1), "Failed", "Short", "needs 4, 3 are left, 1 failed"),
-        ([], "Pending", "Short", "needs 4, 0 are left"),
-        (
-            running(3) + pending(1),
-            "Scheduling",
-            "Short",
-            "needs 4, replacements have no Node yet",
-        ),
+        (running(3), "Pending", "Short", "needs 4, 3 run"),
+        (running(1), "Pending", "Short", "needs 4, 1 runs"),
+        (running(3) + evicted(1), "Pending", "Short", "needs 4, 3 run, 1 is ending"),
+        (evicted(4), "Pending", "Short", "needs 4, 0 exist, 4 are ending"),
+        (running(3) + failed(1), "Failed", "Short", "needs 4, 3 run, 1 failed"),
+        (running(1) + placed(2), "Pending", "Short", "needs 4, 3 exist, 1 runs"),
+        (running(2) + succeeded(1), "Pending", "Short", "needs 4, 3 exist, 2 run"),
+        (placed(2), "Pending", "Short", "needs 4, 2 exist"),
+        ([], "Pending", "Short", "needs 4, 0 exist"),
+        (running(3) + pending(1), "Scheduling", "Short", "needs 4, 3 have a Node"),
+        (placed(1) + pending(3), "Scheduling", "Short", "needs 4, 1 has a Node"),
         (running(3) + stuck(1), "Unknown", "Unschedulable", "needs 8, 6 fit"),
         (running(3) + placed(1), "Scheduled", "Scheduled", "at least 4 members have a Node"),
     ],
@@ -100,9 +101,7 @@ def test_a_group_that_was_scheduled_tells_that_it_is_short(
 
 def test_its_phase_tells_that_it_was_scheduled_where_there_is_no_condition() -> None:
     group = Group(4, GroupStatus("Running"))
-    assert judge(group, running(3), now=NOW).verdict == Verdict(
-        False, "Short", "needs 4, 3 are left"
-    )
+    assert judge(group, running(3), now=NOW).verdict == Verdict(False, "Short", "needs 4, 3 run")
 
 
 def test_the_counts_are_of_what_members_are() -> None:
@@ -131,6 +130,28 @@ def test_a_lower_minimum_is_enough_at_once_and_a_higher_one_is_not() -> None:
     members = running(4) + stuck(4)
     assert judge(Group(4, told=SCHEDULED), members, now=NOW).status.phase == "Running"
     assert judge(Group(8, told=SCHEDULED), members, now=NOW).status.phase == "Unknown"
+
+
+@pytest.mark.parametrize(
+    ("others", "phase", "message"),
+    [
+        ([], "Pending", "needs 8, 5 run"),
+        (pending(2), "Pending", "needs 8, 7 exist, 5 run"),
+        (pending(3), "Scheduling", "needs 8, 5 have a Node"),
+        (running(3), "Running", "at least 8 members have a Node"),
+    ],
+)
+def test_a_minimum_that_was_raised_is_not_told_of_as_a_loss(
+    others: list[Member], phase: str, message: str
+) -> None:
+    five = running(5)
+    told = Verdict(True, "Scheduled", "at least 5 members have a Node")
+    group = Group(5, GroupStatus("Running"), told)
+    assert judge(group, five, now=NOW).verdict == told
+    status, verdict = judge(group._replace(min_member=8), five + others, now=NOW)
+    assert (status.phase, status.running) == (phase, 5 + len(others) * (phase == "Running"))
+    assert verdict is not None
+    assert verdict.message == message
 
 
 def test_scheduling_starts_when_enough_members_are_there_and_only_once() -> None:

@@ -11,7 +11,7 @@ SCHEDULED = Verdict(True, "Scheduled", "yes")
 STUCK = Verdict(False, "Unschedulable", "needs 8, 6 fit")
 OTHERWISE_STUCK = Verdict(False, "Unschedulable", "needs 8, 5 fit")
 WAITING = Verdict(False, "Waiting", "needs 8, 0 exist")
-SHORT = Verdict(False, "Short", "needs 8, 6 are left")
+SHORT = Verdict(False, "Short", "needs 8, 6 run")
 ERROR = Verdict(False, "SchedulerError", "boom")
 
 
@@ -24,7 +24,7 @@ ERROR = Verdict(False, "SchedulerError", "boom")
         (STUCK, SCHEDULED, [("Normal", "Scheduled", "yes")]),
         (SCHEDULED, SCHEDULED, []),
         (SCHEDULED, None, []),
-        (SCHEDULED, SHORT, [("Warning", "Short", "needs 8, 6 are left")]),
+        (SCHEDULED, SHORT, [("Warning", "Short", "needs 8, 6 run")]),
         (SHORT, STUCK, [("Warning", "Unschedulable", "needs 8, 6 fit")]),
         (None, ERROR, [("Warning", "SchedulerError", "boom")]),
         (STUCK, WAITING, []),
