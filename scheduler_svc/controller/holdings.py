@@ -6,15 +6,17 @@ what kopf tells next; versions are compared, so that an older state never comes 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from scheduler_svc.controller.custom_resources import CustomResource, ObjectKey
 
+OUR_ANNOTATIONS: Final = "berthmaster.dev/"
+
 
 class HeldObject(msgspec.Struct, frozen=True, gc=False):
-    """What is kept of an object."""
+    """What is kept of an object; of its annotations, those in our name."""
 
     key: ObjectKey
     uid: str
@@ -23,6 +25,7 @@ class HeldObject(msgspec.Struct, frozen=True, gc=False):
     created_at: str
     spec: Mapping[str, Any]
     status: Mapping[str, Any]
+    annotations: Mapping[str, str] = {}
 
 
 def hold(resource: CustomResource, body: Mapping[str, Any]) -> HeldObject:
@@ -37,6 +40,7 @@ def hold(resource: CustomResource, body: Mapping[str, Any]) -> HeldObject:
         created_at=metadata.get("creationTimestamp", ""),
         spec=_mapping(body.get("spec")),
         status=_mapping(body.get("status")),
+        annotations=_ours(metadata.get("annotations")),
     )
 
 
@@ -110,6 +114,12 @@ def is_newer(held: HeldObject, known: HeldObject) -> bool:
 def version_number(resource_version: str) -> int:
     """Give a resourceVersion as the ordered number that it is."""
     return int(resource_version) if resource_version.isdecimal() else 0
+
+
+def _ours(annotations: object) -> Mapping[str, str]:
+    if not isinstance(annotations, Mapping):
+        return {}
+    return {k: v for k, v in annotations.items() if k.startswith(OUR_ANNOTATIONS)}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

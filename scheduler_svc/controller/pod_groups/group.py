@@ -1,13 +1,16 @@
 """A PodGroup as its status is judged, whichever API it is of."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from scheduler_svc.controller.conditions import Verdict, read_verdict
 from scheduler_svc.controller.custom_resources import POD_GROUPS, CustomResource
+from scheduler_svc.controller.pod_groups.annotations import VALID
 
 SCHEDULED = "PodGroupScheduled"
 """The type of the condition, in both APIs."""
+NO_ANNOTATIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class GroupStatus(NamedTuple):
@@ -32,8 +35,10 @@ class Group(NamedTuple):
     ----------
     min_member
         How many have to have a Node at the same time; at least 1.
-    told
-        What the condition says; None where it was never written.
+    told, told_valid
+        What the conditions PodGroupScheduled and Valid say; None where they were never written.
+    annotations
+        Those in our name; the built-in API has none.
     is_built_in
         Whether it is of the built-in API: it has a condition only, which stays True once it is.
     """
@@ -42,15 +47,27 @@ class Group(NamedTuple):
     status: GroupStatus = GroupStatus()
     told: Verdict | None = None
     is_built_in: bool = False
+    told_valid: Verdict | None = None
+    annotations: Mapping[str, str] = NO_ANNOTATIONS
 
 
 def read_group(
-    resource: CustomResource, spec: Mapping[str, Any], status: Mapping[str, Any]
+    resource: CustomResource,
+    spec: Mapping[str, Any],
+    status: Mapping[str, Any],
+    annotations: Mapping[str, str] = NO_ANNOTATIONS,
 ) -> Group:
     """Read a group; what is not as its schema has it counts as absent."""
-    told = read_verdict(status.get("conditions"), SCHEDULED)
+    conditions = status.get("conditions")
+    told = read_verdict(conditions, SCHEDULED)
     if resource == POD_GROUPS:
-        return Group(_count(spec.get("minMember")), _status(status), told)
+        return Group(
+            _count(spec.get("minMember")),
+            _status(status),
+            told,
+            told_valid=read_verdict(conditions, VALID),
+            annotations=annotations,
+        )
     policy = _mapping(spec.get("schedulingPolicy"))
     gang = _mapping(policy.get("gang"))
     return Group(_count(gang.get("minCount")), told=told, is_built_in=True)

@@ -25,6 +25,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from scheduler_svc.controller.conditions import Verdict
+from scheduler_svc.controller.pod_groups.annotations import judge_annotations
 from scheduler_svc.controller.pod_groups.group import Group, GroupStatus
 from scheduler_svc.controller.pod_groups.members import Member
 from scheduler_svc.controller.pod_groups.reasons import group_reason
@@ -62,10 +63,11 @@ _REACHED: Final = frozenset((Phase.SCHEDULED, Phase.RUNNING))
 
 
 class Judgement(NamedTuple):
-    """What to say; `verdict` None: the condition stays as it is."""
+    """What to say; of `verdict` and `validity` None: the condition stays as it is."""
 
     status: GroupStatus
     verdict: Verdict | None
+    validity: Verdict | None = None
 
 
 class _Tally(NamedTuple):
@@ -104,8 +106,10 @@ def judge(group: Group, members: Iterable[Member], *, now: str) -> Judgement:
     members = tuple(members)
     tally = _tally(members)
     phase = _phase(group, tally)
+    validity = judge_annotations(group.annotations, group.told_valid)
     if group.status.phase in FINAL_PHASES and not tally.live and phase not in FINAL_PHASES:
-        return Judgement(group.status, None)  # the Pods of a group that is done are being removed
+        # The Pods of a group that is done are being removed.
+        return Judgement(group.status, None, validity)
     status = GroupStatus(
         phase=phase,
         occupied_by=group.status.occupied_by,
@@ -120,7 +124,7 @@ def judge(group: Group, members: Iterable[Member], *, now: str) -> Judgement:
             occupied_by=status.occupied_by or _owners(members),
             schedule_start_time=status.schedule_start_time or now,
         )
-    return Judgement(status, _verdict(group, tally))
+    return Judgement(status, _verdict(group, tally), validity)
 
 
 def _tally(members: tuple[Member, ...]) -> _Tally:

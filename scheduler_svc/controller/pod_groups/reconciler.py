@@ -14,7 +14,7 @@ from scheduler_svc.controller.conditions import Verdict
 from scheduler_svc.controller.custom_resources import CustomResource, ObjectKey
 from scheduler_svc.controller.events import EventText
 from scheduler_svc.controller.holdings import HeldObject, Holdings
-from scheduler_svc.controller.pod_groups.group import read_group
+from scheduler_svc.controller.pod_groups.group import Group, read_group
 from scheduler_svc.controller.pod_groups.judgement import Judgement, judge
 from scheduler_svc.controller.pod_groups.members import Member, MemberIndex
 from scheduler_svc.controller.pod_groups.status import (
@@ -38,8 +38,8 @@ class _Memory(NamedTuple):
 
     Attributes
     ----------
-    verdict
-        What the condition says, or would say if the definition had conditions.
+    verdict, validity
+        What the conditions say, or would say if the definition had conditions.
     written, written_at
         What was written last, and when (monotonic seconds).
     rewrite_count
@@ -49,6 +49,7 @@ class _Memory(NamedTuple):
     uid: str
     phase: str
     verdict: Verdict | None
+    validity: Verdict | None = None
     written: Judgement | None = None
     written_at: float = 0.0
     rewrite_count: int = 0
@@ -102,12 +103,13 @@ class PodGroupReconciler:
             self.phases.pop(key, None)
             return None
         members = tuple(self._members.of(key))
-        group = read_group(key.resource, held.spec, held.status)
+        group = read_group(key.resource, held.spec, held.status, held.annotations)
         if group.is_built_in and not self._is_ours(members):
             return None
-        memory = self._memory(held, group.told, group.status.phase)
-        if group.told is None:
-            group = group._replace(told=memory.verdict)
+        memory = self._memory(held, group)
+        group = group._replace(
+            told=group.told or memory.verdict, told_valid=group.told_valid or memory.validity
+        )
         now = format_time(read_now().wall_seconds)
         judgement = judge(group, members, now=now)
         self.phases[key] = str(judgement.status.phase)
@@ -140,13 +142,15 @@ class PodGroupReconciler:
         self._holdings.wrote(written.held)
         return None
 
-    def _memory(self, held: HeldObject, told: Verdict | None, phase: str) -> _Memory:
+    def _memory(self, held: HeldObject, group: Group) -> _Memory:
         memory = self._memories.get(held.key)
         if memory is None or memory.uid != held.uid:
-            memory = _Memory(held.uid, phase, told)
-        if told is not None:
-            memory = memory._replace(verdict=told)
-        return memory._replace(phase=phase)
+            memory = _Memory(held.uid, group.status.phase, None)
+        return memory._replace(
+            phase=group.status.phase,
+            verdict=group.told or memory.verdict,
+            validity=group.told_valid or memory.validity,
+        )
 
     def _is_ours(self, members: Collection[Member]) -> bool:
         return any(self._serves(member.scheduler_name) for member in members)
@@ -168,10 +172,12 @@ class PodGroupReconciler:
         is_first_look = held.key not in self._memories
         # Without conditions nothing tells after a restart what was said before it.
         if has_written or (lacks_conditions and not is_first_look):
-            for text in transitions(memory.verdict, memory.phase, judgement):
+            for text in transitions(memory.verdict, memory.phase, judgement, memory.validity):
                 self._submit_event(held.key, held.uid, text)
         memory = memory._replace(
-            phase=str(judgement.status.phase), verdict=judgement.verdict or memory.verdict
+            phase=str(judgement.status.phase),
+            verdict=judgement.verdict or memory.verdict,
+            validity=judgement.validity or memory.validity,
         )
         if has_written:
             now_seconds = time.monotonic()

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from scheduler_svc.controller.conditions import merge_conditions
+from scheduler_svc.controller.pod_groups.annotations import VALID
 from scheduler_svc.controller.pod_groups.group import SCHEDULED, Group, GroupStatus
 from scheduler_svc.controller.pod_groups.judgement import Judgement
 
@@ -42,12 +43,11 @@ def status_changes(
         them, and the next look would find them missing again.
     """
     changes = {} if group.is_built_in else _field_changes(group.status, judgement.status)
-    if judgement.verdict is not None:
-        merged = merge_conditions(
-            conditions, {SCHEDULED: judgement.verdict}, generation=generation, now=now
-        )
-        if merged is not None:
-            changes[CONDITIONS] = merged
+    said = {SCHEDULED: judgement.verdict, VALID: judgement.validity}
+    verdicts = {type_: verdict for type_, verdict in said.items() if verdict is not None}
+    merged = merge_conditions(conditions, verdicts, generation=generation, now=now)
+    if merged is not None:
+        changes[CONDITIONS] = merged
     return {name: value for name, value in changes.items() if name not in lacking}
 
 

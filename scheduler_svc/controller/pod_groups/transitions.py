@@ -8,6 +8,7 @@ from scheduler_svc.controller.events import NORMAL, WARNING, EventText
 from scheduler_svc.controller.pod_groups.judgement import FINAL_PHASES, Judgement, Phase, Reason
 
 _ACTION: Final = "Scheduling"
+_VALIDATING: Final = "Validating"
 _TYPES: Final = {
     Reason.SCHEDULED: NORMAL,
     Reason.UNSCHEDULABLE: WARNING,
@@ -18,14 +19,17 @@ _TYPES: Final = {
 
 
 def transitions(
-    told: Verdict | None, phase_before: str, judgement: Judgement
+    told: Verdict | None,
+    phase_before: str,
+    judgement: Judgement,
+    told_valid: Verdict | None = None,
 ) -> Iterator[EventText]:
     """Give the Events of a change.
 
     Parameters
     ----------
-    told
-        What the condition said before.
+    told, told_valid
+        What the conditions said before.
     phase_before
         "" for a new group, and for one of the built-in API.
     """
@@ -34,6 +38,9 @@ def transitions(
     if verdict is not None and verdict.reason != before and verdict.reason in _TYPES:
         reason = Reason(verdict.reason)
         yield EventText(_TYPES[reason], str(reason), _ACTION, verdict.message)
+    validity = judgement.validity
+    if validity is not None and not validity.is_true and validity != told_valid:
+        yield EventText(WARNING, str(validity.reason), _VALIDATING, validity.message)
     status = judgement.status
     if status.phase not in FINAL_PHASES or status.phase == phase_before:
         return

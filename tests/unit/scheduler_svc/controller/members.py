@@ -66,6 +66,7 @@ def held(
     generation: int = 1,
     spec: Mapping[str, Any] | None = None,
     status: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, str] | None = None,
 ) -> HeldObject:
     """Give an object as it is held."""
     return HeldObject(
@@ -76,4 +77,5 @@ def held(
         created_at="2026-11-29T12:00:00Z",
         spec=spec or {},
         status=status or {},
+        annotations=annotations or {},
     )

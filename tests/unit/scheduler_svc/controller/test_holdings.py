@@ -79,13 +79,18 @@ def test_an_object_is_taken_as_the_api_gives_it() -> None:
         "generation": 2,
         "creationTimestamp": "2026-11-29T12:00:00Z",
         "managedFields": [{}],
+        "annotations": {"berthmaster.dev/pack-by": "zone", "example.com/other": "x"},
     }
     body = {"metadata": metadata, "spec": {"minMember": 2}, "status": {"phase": "Pending"}}
     assert hold(POD_GROUPS, body) == held(
-        version=7, generation=2, spec={"minMember": 2}, status={"phase": "Pending"}
+        version=7,
+        generation=2,
+        spec={"minMember": 2},
+        status={"phase": "Pending"},
+        annotations={"berthmaster.dev/pack-by": "zone"},
     )
-    bare = hold(POD_GROUPS, {"metadata": metadata, "spec": None})
-    assert (bare.spec, bare.status) == ({}, {})
+    bare = hold(POD_GROUPS, {"metadata": {**metadata, "annotations": None}, "spec": None})
+    assert (bare.spec, bare.status, bare.annotations) == ({}, {}, {})
 
 
 def test_versions_are_ordered_as_numbers() -> None:

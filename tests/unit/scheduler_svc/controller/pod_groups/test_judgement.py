@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scheduler_svc.controller.conditions import Verdict
 from scheduler_svc.controller.pod_groups.group import Group, GroupStatus
-from scheduler_svc.controller.pod_groups.judgement import FINAL_PHASES, Phase, judge
+from scheduler_svc.controller.pod_groups.judgement import FINAL_PHASES, Judgement, Phase, judge
 from scheduler_svc.controller.pod_groups.members import Member
 from tests.unit.scheduler_svc.controller.members import (
     erring,
@@ -67,7 +67,7 @@ WAS_SCHEDULED = Group(4, GroupStatus("Running"), SCHEDULED)
 def test_a_group_that_was_not_scheduled_before(
     members: list[Member], phase: str, reason: str, message: str
 ) -> None:
-    status, verdict = judge(ON_ITS_WAY, members, now=NOW)
+    status, verdict, _ = judge(ON_ITS_WAY, members, now=NOW)
     assert status.phase == phase
     assert verdict == Verdict(reason == "Scheduled", reason, message)
 
@@ -94,7 +94,7 @@ def test_a_group_that_was_not_scheduled_before(
 def test_a_group_that_was_scheduled_tells_that_it_is_short(
     told: Verdict, members: list[Member], phase: str, reason: str, message: str
 ) -> None:
-    status, verdict = judge(WAS_SCHEDULED._replace(told=told), members, now=NOW)
+    status, verdict, _ = judge(WAS_SCHEDULED._replace(told=told), members, now=NOW)
     assert status.phase == phase
     assert verdict == Verdict(reason == "Scheduled", reason, message)
 
@@ -117,7 +117,7 @@ def test_a_group_that_is_done_stays_done_while_its_pods_are_removed(
     phase: str, left: list[Member]
 ) -> None:
     done = Group(4, GroupStatus(phase, "default/job", 4, 0, 4, 0, BEFORE), SCHEDULED)
-    assert judge(done, left, now=NOW) == (done.status, None)
+    assert judge(done, left, now=NOW) == Judgement(done.status, None)
 
 
 def test_a_group_that_is_done_begins_anew_with_new_members() -> None:
@@ -148,7 +148,7 @@ def test_a_minimum_that_was_raised_is_not_told_of_as_a_loss(
     told = Verdict(True, "Scheduled", "at least 5 members have a Node")
     group = Group(5, GroupStatus("Running"), told)
     assert judge(group, five, now=NOW).verdict == told
-    status, verdict = judge(group._replace(min_member=8), five + others, now=NOW)
+    status, verdict, _ = judge(group._replace(min_member=8), five + others, now=NOW)
     assert (status.phase, status.running) == (phase, 5 + len(others) * (phase == "Running"))
     assert verdict is not None
     assert verdict.message == message
@@ -230,7 +230,7 @@ def test_judging_again_changes_nothing_and_order_does_not_matter(
 
 @given(group=GROUPS, members=MEMBERS)
 def test_what_is_said_agrees_with_the_members(group: Group, members: list[Member]) -> None:
-    status, verdict = judge(group, members, now=NOW)
+    status, verdict, _ = judge(group, members, now=NOW)
     if status == group.status:
         return
     enough = sum((m.has_node and m.is_live) or m.phase == "Succeeded" for m in members)

@@ -51,6 +51,16 @@ class Server(ScriptedApi):
         )
         return self.stored
 
+    def annotate(self, name: str, value: str) -> None:
+        """Set an annotation of ours, as a user does."""
+        assert self.stored is not None
+        version = int(self.stored.resource_version) + 1
+        self.stored = msgspec.structs.replace(
+            self.stored,
+            resource_version=str(version),
+            annotations={**self.stored.annotations, f"berthmaster.dev/{name}": value},
+        )
+
     def document(self) -> Response:
         assert self.stored is not None
         metadata = {
@@ -60,6 +70,7 @@ class Server(ScriptedApi):
             "resourceVersion": self.stored.resource_version,
             "generation": self.stored.generation,
             "creationTimestamp": self.stored.created_at,
+            "annotations": self.stored.annotations,
         }
         body = {"metadata": metadata, "spec": self.stored.spec, "status": self.stored.status}
         return Response(200, [], msgspec.json.encode(body))
@@ -134,6 +145,38 @@ async def test_what_is_said_is_written_once_and_told_once() -> None:
     assert bench.events == ["Unschedulable", "Scheduled"]
     assert bench.reconciler.phases == {GROUP: "Scheduled"}
     assert len(bench.seconds) == 2
+
+
+async def test_a_mode_that_there_is_not_is_told_until_it_is_put_right() -> None:
+    bench = Bench()
+    bench.put(*stuck(2))
+    bench.server.annotate("pack-by", "topology.kubernetes.io/zone")
+    for mode in ("preferred", "preferred", "Preferred"):
+        bench.server.annotate("pack-by-mode", mode)
+        bench.tell()
+        await bench.look()
+        await bench.look()
+        valid = {each["type"]: each for each in bench.status["conditions"]}["Valid"]
+        is_valid = mode == "Preferred"
+        assert (valid["status"], valid["reason"]) == (
+            ("True", "Valid") if is_valid else ("False", "Invalid")
+        )
+        assert ('Unsupported value: "preferred"' in valid["message"]) is not is_valid
+        bench.begin()
+    assert bench.write_count == 2
+    assert bench.events == ["Unschedulable", "Invalid"]
+    assert bench.status["phase"] == "Pending"
+
+
+async def test_where_there_are_no_conditions_an_event_names_the_mode() -> None:
+    bench = Bench(keeps={"phase"})
+    bench.put(*stuck(2))
+    bench.server.annotate("pack-by", "topology.kubernetes.io/zone")
+    for mode in ("Required", "x", "x", "Preferred", "x"):
+        bench.server.annotate("pack-by-mode", mode)
+        bench.tell()
+        await bench.look()
+    assert bench.events == ["Unschedulable", "Invalid", "Invalid"]
 
 
 async def test_after_a_restart_nothing_is_written_or_told() -> None:

@@ -52,3 +52,26 @@ def test_the_end_is_told(before: str, after: str, events: list[tuple[str, str]])
     texts = list(transitions(SCHEDULED, before, judgement))
     assert [(text.type, text.reason) for text in texts] == events
     assert {text.note for text in texts} <= {"3 members have succeeded, 1 have failed"}
+
+
+INVALID = Verdict(False, "Invalid", "no such mode")
+VALID = Verdict(True, "Valid", "yes")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "events"),
+    [
+        (None, INVALID, [("Warning", "Invalid", "no such mode")]),
+        (VALID, INVALID, [("Warning", "Invalid", "no such mode")]),
+        (INVALID._replace(message="another"), INVALID, [("Warning", "Invalid", "no such mode")]),
+        (INVALID, INVALID, []),
+        (INVALID, VALID, []),
+        (None, None, []),
+    ],
+)
+def test_annotations_that_cannot_be_followed_are_told(
+    before: Verdict | None, after: Verdict | None, events: list[tuple[str, str, str]]
+) -> None:
+    judgement = Judgement(GroupStatus("Pending"), WAITING, after)
+    texts = transitions(WAITING, "Pending", judgement, before)
+    assert [(text.type, text.reason, text.note) for text in texts] == events
