@@ -15,6 +15,7 @@ from tests.kind.cluster import KindCluster
 from tests.kind.objects import container, deployment, pod, requesting
 from tests.kind.pods import path_of_pods, wait_pod_running, wait_running, wait_unschedulable
 from tests.kind.prometheus import Prometheus, prometheus
+from tests.kind.test_pod_groups import MEMBER_OF, group
 from tests.kind.waiting import wait_for
 from tests.monitoring.shipped import (
     DASHBOARD_FILES,
@@ -31,6 +32,7 @@ AGENTS = 3
 QUERIES: Final = [query for path in DASHBOARD_FILES for query in queries(path)]
 QUIET: Final = frozenset(
     {
+        "controller: API server and process: Calls that failed, by code",
         "node: Against the kubelet: How long they have differed",
         "node: Against the kubelet: Now, by Node",
         "node: Against the kubelet: Pods that differ, by kind",
@@ -139,11 +141,13 @@ def test_dashboards_show_what_a_cluster_in_use_has(
     cluster: KindCluster, namespace: str, scraping: Prometheus
 ) -> None:
     cluster.api.create(pod("huge", namespace, container(**requesting(cpu="1000"))))
+    cluster.api.create(group("webs", namespace, 1))
     missing = {query.where: query for query in QUERIES if panel_of(query) not in QUIET}
     deadline_seconds = time.monotonic() + FIGURES_SECONDS
     for round_ in count():
         # Rates need something to happen all the while.
-        cluster.api.create(pod(f"web-{round_}", namespace, container(**requesting(cpu="1m"))))
+        small = container(**requesting(cpu="1m"))
+        cluster.api.create(pod(f"web-{round_}", namespace, small, labels={MEMBER_OF: "webs"}))
         wait_pod_running(cluster, namespace, f"web-{round_}")
         cluster.api.delete(path_of_pods(namespace, f"web-{round_}"))
         for where in [where for where, query in missing.items() if has_figures(scraping, query)]:

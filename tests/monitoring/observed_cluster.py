@@ -1,6 +1,6 @@
-"""A control plane with schedulers and agents that live through what dashboards show.
+"""A control plane with schedulers, a controller and agents that live through what dashboards show.
 
-Two replicas, of which one leads, and two agents: one of a Node whose Pods kwok runs, one of a
+Two schedulers, of which one leads, and two agents: one of a Node whose Pods kwok runs, one of a
 Node that nobody looks after, with a kubelet that has seen nothing.
 """
 
@@ -20,6 +20,12 @@ from deploy.controlplane import ControlPlane, Reporter, pki
 from kubeio.certificates import ServingCertificate
 from node_agent.core.timestamps import format_nanoseconds
 from tests.integration.agent_process import AgentProcess
+from tests.integration.controller_objects import (
+    LABEL,
+    ControllerProcess,
+    create_group,
+    define_all,
+)
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_faults.loop_thread import LoopThread
 from tests.integration.scheduler_process import SchedulerProcess
@@ -100,6 +106,7 @@ class ObservedCluster:
 
     plane: ControlPlane
     schedulers: tuple[SchedulerProcess, ...]
+    controller: ControllerProcess
     agents: dict[str, AgentProcess]
     kubelet: StubKubelet
     ca_path: Path
@@ -114,6 +121,7 @@ class ObservedCluster:
             target("scheduler", process, pod=f"scheduler-{number}", node=f"server-{number}")
             for number, process in enumerate(self.schedulers)
         ]
+        targets.append(target("controller", self.controller, pod="controller", node="server-0"))
         targets += [
             target("agent", process, pod=f"agent-{node}", node=node)
             for node, process in self.agents.items()
@@ -152,9 +160,20 @@ class ObservedCluster:
         wait_bound(self.plane, turned_away)
         refuse(self.plane, turned_away)
         live_with_claims(self.plane, NODE, self.rounds)
+        self._live_with_a_group(f"group-{self.rounds}")
         for what in ("web", "urgent"):
             request(self.plane, "DELETE", f"{PODS}/{names[what]}")
         self._create(f"unseen-{self.rounds}", nodeName=BARE_NODE)
+
+    def _live_with_a_group(self, name: str) -> None:
+        """Run two Pods that start together."""
+        create_group(self.plane, name, 2)
+        members = [f"{name}-{number}" for number in range(2)]
+        for member in members:
+            self._create(member, labels={LABEL: name})
+        for member in members:
+            self._wait_ready(member)
+            request(self.plane, "DELETE", f"{PODS}/{member}")
 
     def _create(
         self,
@@ -228,6 +247,7 @@ def observed_cluster(folder: Path) -> Iterator[ObservedCluster]:
             stack.enter_context(SchedulerProcess(folder / f"scheduler-{number}.log", *flags))
             for number in range(2)
         )
+        controller = stack.enter_context(ControllerProcess(folder / "controller.log", *access))
         agents = {}
         twins_url = serve(answer_twins, loop, stack)
         for node, kubelet in kubelets.items():
@@ -237,7 +257,9 @@ def observed_cluster(folder: Path) -> Iterator[ObservedCluster]:
         token_path = folder / "token"
         token_path.write_text(scraper_token(plane))
         ca_path = folder / "ca.crt"
-        yield ObservedCluster(plane, schedulers, agents, kubelets[NODE], ca_path, token_path)
+        yield ObservedCluster(
+            plane, schedulers, controller, agents, kubelets[NODE], ca_path, token_path
+        )
 
 
 def serve(handler: Handler, loop: LoopThread, stack: ExitStack, *, is_secure: bool = False) -> str:
@@ -271,6 +293,7 @@ def write_pulled(plane: ControlPlane, pod: dict[str, Any]) -> None:
 
 def prepare(plane: ControlPlane) -> None:
     """Make Nodes, priorities, and a policy that lets nobody write Events of some Pods."""
+    define_all(plane)
     for name, value in (("high", 1000), ("low", 1)):
         priority = {"metadata": {"name": name}, "value": value}
         create(plane, "/apis/scheduling.k8s.io/v1/priorityclasses", priority)

@@ -18,7 +18,11 @@ RULE_FILES: Final = tuple(sorted((CHART / "rules").glob("*.yaml")))
 DASHBOARD_FILES: Final = tuple(sorted((CHART / "dashboards").glob("*.json")))
 
 
-_JOBS: Final = {"scheduler": "berthmaster-scheduler", "node": "berthmaster-agent"}
+_JOBS: Final = {
+    "scheduler": "berthmaster-scheduler",
+    "controller": "berthmaster-controller",
+    "node": "berthmaster-agent",
+}
 _CHOICES: Final = {
     "cluster": ".*",
     "namespace": ".*",

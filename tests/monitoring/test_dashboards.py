@@ -8,7 +8,13 @@ from typing import Final
 
 import pytest
 
-from tests.monitoring.exported import TARGET_LABELS, Samples, agent_samples, scheduler_samples
+from tests.monitoring.exported import (
+    TARGET_LABELS,
+    Samples,
+    agent_samples,
+    controller_samples,
+    scheduler_samples,
+)
 from tests.monitoring.promql import bare_names, grouped_labels, selectors
 from tests.monitoring.shipped import (
     DASHBOARD_FILES,
@@ -21,7 +27,11 @@ from tests.monitoring.shipped import (
 
 BUILT_IN: Final = frozenset({"__rate_interval"})
 WIDTH: Final = 24
-EXPORTED: Final = {"scheduler": scheduler_samples, "node": agent_samples}
+EXPORTED: Final = {
+    "scheduler": scheduler_samples,
+    "controller": controller_samples,
+    "node": agent_samples,
+}
 each_dashboard = pytest.mark.parametrize("path", DASHBOARD_FILES, ids=lambda path: path.stem)
 
 

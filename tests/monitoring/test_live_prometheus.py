@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from math import isnan
@@ -51,7 +52,7 @@ def prometheus(
 ) -> Iterator[PrometheusProcess]:
     folder = tmp_path_factory.mktemp("prometheus")
     with PrometheusProcess(folder, cluster.scrape_jobs(), RULE_FILES) as running:
-        wait_for("all targets are scraped", lambda: len(running.query("up == 1")) == 4)
+        wait_for("all targets are scraped", lambda: len(running.query("up == 1")) == 5)
         cluster.live()
         yield running
 
@@ -70,7 +71,11 @@ def has_figures(prometheus: PrometheusProcess, expression: str) -> bool:
 def test_all_targets_are_up(prometheus: PrometheusProcess) -> None:
     targets = prometheus.get("/api/v1/targets")["activeTargets"]
     jobs = [target["labels"]["job"] for target in targets]
-    assert sorted(jobs) == ["berthmaster-agent"] * 2 + ["berthmaster-scheduler"] * 2
+    assert Counter(jobs) == {
+        "berthmaster-agent": 2,
+        "berthmaster-controller": 1,
+        "berthmaster-scheduler": 2,
+    }
     assert {target["health"] for target in targets} == {"up"}
 
 
@@ -130,5 +135,5 @@ def test_only_the_leaders_queue_counts(prometheus: PrometheusProcess) -> None:
 
 
 def test_who_has_no_token_reads_nothing(cluster: ObservedCluster) -> None:
-    for process in (*cluster.schedulers, *cluster.agents.values()):
+    for process in (*cluster.schedulers, cluster.controller, *cluster.agents.values()):
         assert process.get("/metrics")[0] == 401
