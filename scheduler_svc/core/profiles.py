@@ -21,6 +21,7 @@ from scheduler_svc.core.framework.class_cache import ClassCacheStatistics
 from scheduler_svc.core.framework.cluster_events import EVERY_EVENT, EventRegistration
 from scheduler_svc.core.framework.profile import Profile
 from scheduler_svc.core.parked import ParkedAttempts
+from scheduler_svc.core.plugins.gang_scheduling import GROUP_REJECTORS, GangScheduling
 from scheduler_svc.core.pod_events import PodEvents
 from scheduler_svc.core.queue import SchedulingQueue
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle
@@ -120,6 +121,8 @@ def registrations(
 ) -> Mapping[str, Sequence[EventRegistration]]:
     """Give the events that may undo rejections: any may change an extender's mind."""
     registered = profile.registrations()
+    if GangScheduling.name in registered:
+        registered |= GROUP_REJECTORS
     if extenders.can_reject:
         registered[EXTENDER] = (EventRegistration(EVERY_EVENT),)
     return registered

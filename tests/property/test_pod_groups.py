@@ -179,7 +179,6 @@ class GroupMachine(RuleBasedStateMachine):
         if not self.nodes:
             return
         self.all_attempts()
-        self.node_comes("n3", 6)
         for _ in range(4):
             self.all_attempts()
             self.stage.wait(11)

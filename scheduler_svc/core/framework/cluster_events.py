@@ -164,10 +164,14 @@ def queue_own_update(pod: PodInfo, _old: PodInfo, new: PodInfo) -> QueueingHint:
 
 
 class EventRegistration(msgspec.Struct, frozen=True):
-    """One event that may undo a plugin's rejections; without a hint it always does."""
+    """One event that may undo a plugin's rejections; without a hint it always does.
+
+    `is_by_shape`: of the Pod the hint reads its shape alone, so of Pods alike one is asked.
+    """
 
     event: ClusterEvent
     hint: QueueingHintFunction | None = None
+    is_by_shape: bool = False
 
 
 EVERY_EVENT: Final = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, "*")

@@ -9,7 +9,8 @@ only when all that it needs have a Node; and Pods are called group by group (`po
 events, which would have to be shown to the Pods of all groups.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.framework.cluster_events import (
@@ -23,6 +24,22 @@ from scheduler_svc.core.framework.interface import EnqueueExtensions, PreEnqueue
 from scheduler_svc.core.group_texts import group_message
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import SUCCESS, Code, Status
+
+# What keeps a group as a whole away; each has a name of its own beside the plugin's, since what
+# undoes it is no matter of any one member.
+MIN_RESOURCES: Final = "GangScheduling/minResources"
+PACKING: Final = "GangScheduling/packing"
+GROUP_REJECTORS: Final[Mapping[str, Sequence[EventRegistration]]] = {
+    MIN_RESOURCES: (
+        EventRegistration(
+            ClusterEvent(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
+        ),
+        EventRegistration(
+            ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
+        ),
+    ),
+    PACKING: (EventRegistration(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)),),
+}
 
 
 class GangScheduling(PreEnqueuePlugin, EnqueueExtensions):

@@ -142,7 +142,7 @@ class NodeAffinity(
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when a Node comes to match."""
         event = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL)
-        return [EventRegistration(event, self._node_came_to_match)]
+        return [EventRegistration(event, self._node_came_to_match, is_by_shape=True)]
 
     def _node_came_to_match(
         self, pod: PodInfo, old: NodeInfo | None, new: NodeInfo

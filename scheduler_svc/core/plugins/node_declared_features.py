@@ -64,7 +64,10 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         declared = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
         node = ClusterEvent(EventResource.NODE, declared)
         pod = ClusterEvent(EventResource.POD, ActionType.UPDATE)
-        return [EventRegistration(node, _node_declares), EventRegistration(pod, _needs_others)]
+        return [
+            EventRegistration(node, _node_declares, is_by_shape=True),
+            EventRegistration(pod, _needs_others),
+        ]
 
 
 def _node_declares(pod: PodInfo, _old: NodeInfo | None, new: NodeInfo) -> QueueingHint:

@@ -58,7 +58,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         pod = ClusterEvent(EventResource.POD, ActionType.DELETE)
         node = ClusterEvent(EventResource.NODE, ActionType.ADD)
         return [
-            EventRegistration(pod, _wanted_port_freed),
+            EventRegistration(pod, _wanted_port_freed, is_by_shape=True),
             EventRegistration(node),
         ]
 

@@ -5,6 +5,7 @@ Source: pkg/scheduler/framework/plugins/noderesources/fit.go, v1.36.3.
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import compress
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -43,6 +44,8 @@ from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, R
 from scheduler_svc.core.status import SUCCESS, Code, Status
 
 TOO_MANY_PODS = "Too many pods"
+_POD_DELETE: Final = ClusterEvent(EventResource.POD, ActionType.DELETE)
+_POD_SCALE_DOWN: Final = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_SCALE_DOWN)
 
 
 class FitState(msgspec.Struct, frozen=True):
@@ -184,29 +187,43 @@ class NodeResourcesFit(
         return bool(state.devices)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Look again when room is made that the Pod needs."""
-        pod = ClusterEvent(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN)
+        """Look again when room is made that the Pod needs, on a Node that could ever do."""
         node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
         device_class = ClusterEvent(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE)
         return [
-            EventRegistration(pod, self._room_was_made),
-            EventRegistration(node, self._node_has_room),
-            EventRegistration(device_class, self._class_stands_for),
+            EventRegistration(_POD_DELETE, self._pod_went, is_by_shape=True),
+            EventRegistration(_POD_SCALE_DOWN, self._pod_asks_for_less),
+            EventRegistration(node, self._node_has_room, is_by_shape=True),
+            EventRegistration(device_class, self._class_stands_for, is_by_shape=True),
         ]
 
-    def _room_was_made(self, pod: PodInfo, old: PodInfo, new: PodInfo | None) -> QueueingHint:
-        if new is None:
-            had_room = old.node_name or old.nominated_node_name
-            return QueueingHint.QUEUE if had_room else QueueingHint.SKIP
+    def _pod_went(self, pod: PodInfo, old: PodInfo, _new: None) -> QueueingHint:
+        node_name = old.node_name or old.nominated_node_name
+        is_of_use = node_name and self._may_ever_fit(pod, node_name)
+        return QueueingHint.QUEUE if is_of_use else QueueingHint.SKIP
+
+    def _pod_asks_for_less(self, pod: PodInfo, old: PodInfo, new: PodInfo) -> QueueingHint:
         if new.uid == pod.uid:
             return QueueingHint.QUEUE
-        if not new.node_name:
+        if not new.node_name or not self._may_ever_fit(pod, new.node_name):
             return QueueingHint.SKIP
         before, after = dict(self._needs(old.requests)), dict(self._needs(new.requests))
         for name, _ in self._needs(pod.shape.requests):
             if after.get(name, 0) < before.get(name, 0):
                 return QueueingHint.QUEUE
         return QueueingHint.SKIP
+
+    def _may_ever_fit(self, pod: PodInfo, node_name: str) -> bool:
+        """Whether a Node offers enough for a Pod that had it alone; yes of an unknown one."""
+        row = None if self._cluster is None else self._cluster.columns.rows.get(node_name)
+        if self._cluster is None or row is None:
+            return True
+        columns = self._cluster.columns
+        for name, amount in ((PODS, 1), *self._needs(pod.shape.requests)):
+            offered = columns.allocatable[columns.resource_row(name), row]
+            if amount > offered and not self._is_delegated(name, {name: int(offered)}):
+                return False
+        return True
 
     def _node_has_room(self, pod: PodInfo, old: NodeInfo | None, new: NodeInfo) -> QueueingHint:
         offered = dict(new.allocatable)

@@ -63,7 +63,7 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
         node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT)
         pod = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_TOLERATION)
         return [
-            EventRegistration(node, _node_takes_pods),
+            EventRegistration(node, _node_takes_pods, is_by_shape=True),
             EventRegistration(pod, _pod_tolerates),
         ]
 

@@ -94,7 +94,7 @@ class TaintToleration(
         node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT)
         pod = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_TOLERATION)
         return [
-            EventRegistration(node, _node_became_tolerable),
+            EventRegistration(node, _node_became_tolerable, is_by_shape=True),
             EventRegistration(pod, queue_own_update),
         ]
 

@@ -12,19 +12,22 @@ from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.failure import FailureHandler, Rejectors
 from scheduler_svc.core.group_objects import GroupName
 from scheduler_svc.core.group_texts import group_message
+from scheduler_svc.core.plugins.gang_scheduling import MIN_RESOURCES, PACKING, GangScheduling
 from scheduler_svc.core.pod_groups.hindrance import shorten, shortfall
 from scheduler_svc.core.pod_groups.holds import Holds
 from scheduler_svc.core.pod_groups.trial import Unplaced
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup
 from scheduler_svc.core.queue import QueuedPodInfo
 
-PLUGIN: Final = "GangScheduling"
+PLUGIN: Final = GangScheduling.name
 OWN: Final = Rejectors(frozenset({PLUGIN}))
-# What they wait for covers all that makes room in a domain, or in all Nodes together.
+# What these wait for covers all that makes room for a Pod.
 _ROOM: Final = frozenset(
     {"NodeResourcesFit", "NodeUnschedulable", "TaintToleration", "NodeAffinity"}
 )
 ROOM: Final = Rejectors(_ROOM | OWN.unschedulable)
+_DOMAIN: Final = Rejectors(ROOM.unschedulable | {PACKING})
+_TOTAL_ROOM: Final = Rejectors(OWN.unschedulable | {MIN_RESOURCES})
 
 
 class GroupReturns:
@@ -55,7 +58,7 @@ class GroupReturns:
     def reject_for_resources(self, tried: TriedGroup, lacking: str, now: Now) -> list[Effect]:
         """Put members back since all Nodes together have too little of the resources named."""
         text = group_message(tried.name.name, f"minResources: too little {lacking}")
-        return self._reject_all(tried, text, {tried.members[0].pod.uid: ROOM}, now)
+        return self._reject_all(tried, text, {tried.members[0].pod.uid: _TOTAL_ROOM}, now)
 
     def reject_short(
         self, tried: TriedGroup, placed_count: int, unplaced: Sequence[Unplaced], now: Now
@@ -64,18 +67,24 @@ class GroupReturns:
         fitting_count = placed_count + len(tried.placed_rows)
         hindrances = [u.hindrance for u in unplaced]
         reason = shortfall(tried.group.min_count, fitting_count, hindrances)
-        rejectors: dict[str, Rejectors] = {}
         packing = tried.group.packing
-        if packing is not None and packing.is_required:
+        is_packed = packing is not None and packing.is_required
+        if packing is not None and is_packed:
             key = shorten(packing.topology_key)
             reason += f" (in one {key})" if placed_count or unplaced else f": no Node has {key}"
-            rejectors[tried.members[0].pod.uid] = ROOM
         text = group_message(tried.name.name, reason, [h.message for h in hindrances])
+        rejectors: dict[str, Rejectors] = {}
         for u in unplaced:
             if u.hindrance.rejectors is None:
                 # Something went wrong, and no event tells when it is right again.
                 return [e for m in tried.members for e in self._failures.fail(m, text, now)]
-            rejectors.setdefault(u.queued.pod.uid, u.hindrance.rejectors)
+            rejectors[u.queued.pod.uid] = u.hindrance.rejectors
+        one_of_each = {member.pod.shape: member.pod.uid for member in tried.members}
+        if is_packed or len(one_of_each) > 1:
+            # Room for any of them may do: it then leaves its place to one that has none.
+            room = _DOMAIN if is_packed else ROOM
+            for uid in one_of_each.values():
+                rejectors[uid] = _join(rejectors.get(uid, OWN), room)
         return self._reject_all(tried, text, rejectors, now)
 
     def _reject_all(
@@ -85,8 +94,7 @@ class GroupReturns:
         nomination = None if self._holds.keeps_room_for(tried.name) else ""
         effects: list[Effect] = []
         for member in tried.members:
-            known = rejectors.get(member.pod.uid, OWN)
-            joined = Rejectors(known.unschedulable | OWN.unschedulable, known.pending)
+            joined = _join(rejectors.get(member.pod.uid, OWN), OWN)
             effects += self._failures.reject(member, text, now, joined, nomination=nomination)
         return effects
 
@@ -98,3 +106,7 @@ class GroupReturns:
         return self._failures.reject(
             unplaced.queued, found.message, now, found.rejectors, nomination=""
         )
+
+
+def _join(one: Rejectors, other: Rejectors) -> Rejectors:
+    return Rejectors(one.unschedulable | other.unschedulable, one.pending | other.pending)

@@ -52,11 +52,13 @@ class HintError(msgspec.Struct, frozen=True):
 class Interest(msgspec.Struct, frozen=True):
     """Who registered an event: `keys` for the pool's index, `hints` by scheduler name.
 
-    The hints of a profile are (plugin, hint) in the order of registration.
+    The hints of a profile are (plugin, hint) in the order of registration. `by_shape` has the
+    hints of those plugins of which none looks at more than the shape of a Pod.
     """
 
     keys: tuple[RejectorKey, ...]
     hints: Mapping[str, tuple[tuple[str, QueueingHintFunction | None], ...]]
+    by_shape: Mapping[RejectorKey, tuple[QueueingHintFunction | None, ...]]
 
 
 class QueueingHints:
@@ -103,6 +105,16 @@ class QueueingHints:
         for plugin in sorted(queued.rejectors - plugins.keys()):
             plugins[plugin] = (EventRegistration(EVERY_EVENT),)
             self._interests.clear()
+
+    def concerns(self, occurrence: Occurrence, key: RejectorKey, queued: QueuedPodInfo) -> bool:
+        """Whether a plugin may want Pods back that are of the shape of one that it rejected.
+
+        False only if its hints look at nothing but the shape, and all of them say no.
+        """
+        hints = self.interest(occurrence.event).by_shape.get(key)
+        if hints is None:
+            return True
+        return any(self._wants(key[1], hint, queued, occurrence) for hint in hints)
 
     def strategy(self, queued: QueuedPodInfo, occurrence: Occurrence) -> QueueingStrategy:
         """Ask the Pod's rejectors about the event.
@@ -179,16 +191,20 @@ class QueueingHints:
     def _find_interest(self, event: ClusterEvent) -> Interest:
         keys: list[RejectorKey] = []
         hints: dict[str, tuple[tuple[str, QueueingHintFunction | None], ...]] = {}
+        by_shape: dict[RejectorKey, tuple[QueueingHintFunction | None, ...]] = {}
         for scheduler_name, plugins in self._registrations.items():
-            matching = [
-                (plugin, registration.hint)
-                for plugin, events in plugins.items()
-                for registration in events
-                if registration.event.matches(event)
-            ]
-            hints[scheduler_name] = tuple(matching)
-            keys.extend((scheduler_name, plugin) for plugin in dict(matching))
-        return Interest(tuple(keys), hints)
+            of_profile: list[tuple[str, QueueingHintFunction | None]] = []
+            for plugin, events in plugins.items():
+                matching = [r for r in events if r.event.matches(event)]
+                if not matching:
+                    continue
+                key = (scheduler_name, plugin)
+                keys.append(key)
+                of_profile += [(plugin, registration.hint) for registration in matching]
+                if all(registration.is_by_shape for registration in matching):
+                    by_shape[key] = tuple(registration.hint for registration in matching)
+            hints[scheduler_name] = tuple(of_profile)
+        return Interest(tuple(keys), hints, by_shape)
 
 
 def _with_taint_update(events: Sequence[EventRegistration]) -> tuple[EventRegistration, ...]:

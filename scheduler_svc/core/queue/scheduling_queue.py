@@ -24,6 +24,7 @@ are asked again after 5 minutes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -180,7 +181,9 @@ class SchedulingQueue:
         occurrence = Occurrence(event, old, new)
         moved_count = sum(
             self._call(queued, occurrence, now)
-            for queued in self._pool.called_by(event, keys)
+            for queued in self._pool.called_by(
+                event, keys, partial(self.hints.concerns, occurrence)
+            )
             if eligible is None or eligible(queued.pod)
         )
         self._in_flight.record(occurrence)

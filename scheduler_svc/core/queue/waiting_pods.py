@@ -72,13 +72,7 @@ class WaitingPods:
 
     def replace(self, pod: PodInfo) -> bool:
         """Replace a Pod with a newer version of itself where it is; False if it is unknown."""
-        if self.active.update(pod) or self.backoff.update(pod):
-            return True
-        queued = self.pool.get(pod.uid)
-        if queued is None:
-            return False
-        queued.pod = pod
-        return True
+        return self.active.update(pod) or self.backoff.update(pod) or self.pool.replace(pod)
 
     def remove(self, uid: str) -> None:
         """Take a Pod out for good."""

@@ -7,7 +7,7 @@ from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Code
-from tests.builders import GPU, Amounts, make_node_info, make_pod_info
+from tests.builders import GPU, Amounts, make_cluster, make_node_info, make_pod_info
 from tests.unit.scheduler_svc.core.plugins.asking import (
     NODE_ADD,
     NODE_ALLOCATABLE,
@@ -175,6 +175,24 @@ def test_pods_that_request_nothing_count_a_little_in_scores() -> None:
 def test_a_pod_that_gave_up_its_room(gone: PodInfo, queued: bool) -> None:
     pod = make_pod_info(requests={"cpu": 1})
     assert is_queued(NodeResourcesFit(), POD_DELETE, pod, gone, None) is queued
+
+
+@pytest.mark.parametrize(
+    ("node", "queued"),
+    [
+        pytest.param(make_node_info("n", cpu=2), True, id="may ever fit"),
+        pytest.param(make_node_info("n", cpu=1), False, id="too small when it is empty"),
+        pytest.param(make_node_info("n", pods=0), False, id="takes no Pods"),
+        pytest.param(make_node_info("another", cpu=1), True, id="a Node that nobody knows"),
+    ],
+)
+def test_room_on_a_node_that_could_never_do(node: NodeInfo, queued: bool) -> None:
+    """Deliberately closer than upstream, which calls the Pod whatever Node has room now."""
+    plugin, pod = NodeResourcesFit(), make_pod_info(requests={"cpu": 2})
+    plugin.attach(make_cluster([node]))
+    assert is_queued(plugin, POD_DELETE, pod, placed({"cpu": 1}), None) is queued
+    shrunk = placed({"cpu": 2}), placed({"cpu": 1})
+    assert is_queued(plugin, POD_SCALE_DOWN, pod, *shrunk) is queued
 
 
 def placed(requests: Amounts, node: str = "n") -> PodInfo:

@@ -97,7 +97,7 @@ def test_a_node_without_the_resource_helps_if_a_class_stands_for_it(attached: bo
     plugin, pod = NodeResourcesFit(), make_pod_info(requests={GPU: 1})
     if attached:
         plugin.attach(device_cluster([], GPUS))
-    hint = plugin.events_to_register()[1].hint
+    hint = plugin.events_to_register()[2].hint
     assert hint is not None
     expected = QueueingHint.QUEUE if attached else QueueingHint.SKIP
     assert hint(pod, None, make_node_info()) is expected

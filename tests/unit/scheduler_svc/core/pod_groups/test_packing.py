@@ -53,6 +53,16 @@ def test_no_domain_has_the_room() -> None:
     assert zones(stage) == {"b"}
 
 
+def test_a_node_that_joins_a_domain_calls_the_group() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(pack_by="zone")])
+    stage.add(*make_members(2))
+    assert "no Node has zone" in messages(stage.run())["gang-0"]
+    stage.wait(5)
+    stage.tell(NodeUpserted(make_node_info("n1", labels={"zone": "a"})))
+    stage.run()
+    assert len(stage.bound) == 2
+
+
 def test_preferred_packing_gives_way() -> None:
     stage = staged("Preferred", min_count=3)
     stage.add(*make_members(3, requests=FOUR_CPUS))

@@ -37,6 +37,35 @@ def test_the_member_that_found_no_node_calls_the_others() -> None:
     assert len(stage.bound) == 3
 
 
+def test_room_for_another_member_calls_the_group() -> None:
+    """The small one takes the only place of the large one until it has room elsewhere."""
+    nodes = [make_node_info("small", cpu=3), make_node_info("large", cpu=8)]
+    inhabitant = make_pod_info("inhabitant", requests={"cpu": "3"}, node="small")
+    settled = make_pod_info("settled", requests=FOUR_CPUS, node="large")
+    stage = Stage(nodes=nodes, groups=[make_group()], placed=[inhabitant, settled])
+    first = make_member("first", requests={"cpu": "1"}, priority=1)
+    stage.add(first, make_member("second", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(5)
+    assert stage.bound == {}
+    stage.delete(inhabitant)
+    stage.run()
+    assert stage.bound == {"first": "small", "second": "large"}
+
+
+def test_room_where_no_member_fits_counts_for_min_resources() -> None:
+    nodes = [make_node_info("n1", cpu=4), make_node_info("tiny", cpu=1)]
+    inhabitant = make_pod_info("inhabitant", requests={"cpu": "1"}, node="tiny")
+    group = make_group(min_count=2, min_resources={"cpu": "5"})
+    stage = Stage(nodes=nodes, groups=[group], placed=[inhabitant])
+    stage.add(*make_members(2, requests={"cpu": "2"}))
+    assert "minResources: too little cpu" in messages(stage.run())["gang-0"]
+    stage.wait(5)
+    stage.delete(inhabitant)
+    stage.run()
+    assert set(stage.bound.values()) == {"n1"}
+
+
 def test_a_group_that_fails_keeps_the_room_it_has() -> None:
     """Room is kept for it since it waits; it is tried again meanwhile, in vain."""
     stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)])

@@ -94,6 +94,36 @@ def test_only_the_rejectors_are_asked() -> None:
     assert hints.drain_results() == {("Skips", "NodeAdd", "QueueSkip"): 1}
 
 
+@pytest.mark.parametrize(
+    ("answers", "concerned"),
+    [((SKIP,), False), ((QUEUE,), True), ((SKIP, QUEUE), True), ((SKIP, SKIP), False)],
+)
+def test_hints_that_look_at_the_shape_alone_speak_for_all_pods_alike(
+    answers: tuple[QueueingHint, ...], concerned: bool
+) -> None:
+    def by_shape(answer: QueueingHint) -> EventRegistration:
+        return EventRegistration(NODE_TAINT, lambda _p, _o, _n: answer, is_by_shape=True)
+
+    hints = make_hints(Fit=[by_shape(answer) for answer in answers])
+    concerns = hints.concerns(Occurrence(NODE_TAINT), (PROFILE, "Fit"), rejected("Fit"))
+    assert concerns is concerned
+
+
+def test_where_one_hint_looks_closer_each_pod_is_to_be_asked() -> None:
+    skips = EventRegistration(NODE_TAINT, lambda _p, _o, _n: SKIP, is_by_shape=True)
+    hints = make_hints(Fit=[skips, *node_add(SKIP)])
+    assert hints.concerns(Occurrence(NODE_TAINT), (PROFILE, "Fit"), rejected("Fit"))
+    assert hints.drain_results() == {}
+
+
+def test_a_hint_by_shape_that_raises_strands_nobody() -> None:
+    def faulty(_pod: PodInfo, _old: Any, _new: Any) -> QueueingHint:
+        raise ZeroDivisionError
+
+    hints = make_hints(Faulty=[EventRegistration(NODE_TAINT, faulty, is_by_shape=True)])
+    assert hints.concerns(Occurrence(NODE_TAINT), (PROFILE, "Faulty"), rejected("Faulty"))
+
+
 def test_a_pod_of_an_unknown_profile_is_asked_about_by_nobody() -> None:
     hints = QueueingHints({})
     assert hints.strategy(rejected("Fit"), Occurrence(NODE_ADD)) is QueueingStrategy.SKIP
