@@ -40,10 +40,6 @@ class GroupMembers:
         """Give the members that are known, by uid, in the order in which they came."""
         return self._groups.get(name, _NOBODY)
 
-    def names(self) -> tuple[GroupName, ...]:
-        """Give the groups that have members."""
-        return tuple(self._groups)
-
     def note(self, pod: PodInfo) -> PodInfo | None:
         """Take in a new or changed Pod; gives what was known of it as a member of its group."""
         if pod.group is None and not self._group_of:

@@ -92,7 +92,7 @@ class GroupCycle:
         if self._is_busy(tried):
             return self._evictions.wait(tried, now)
         try:
-            lacking = missing_resources(group, self._cache.columns)
+            lacking = missing_resources(tried, self._cache.columns) if tried.is_short else ""
         except InputError as error:
             return self._returns.reject(members, name, f"minResources: {error}", now)
         if lacking:

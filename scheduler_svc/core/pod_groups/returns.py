@@ -64,7 +64,7 @@ class GroupReturns:
         self, tried: TriedGroup, placed_count: int, unplaced: Sequence[Unplaced], now: Now
     ) -> list[Effect]:
         """Put members back since too few of them fit at the same time."""
-        fitting_count = placed_count + len(tried.placed_rows)
+        fitting_count = placed_count + len(tried.placed)
         hindrances = [u.hindrance for u in unplaced]
         reason = shortfall(tried.group.min_count, fitting_count, hindrances)
         packing = tried.group.packing

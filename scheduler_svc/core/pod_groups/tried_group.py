@@ -16,22 +16,27 @@ from scheduler_svc.core.resources import CPU
 
 
 class TriedGroup(msgspec.Struct):
-    """`members` are tried, in that order; `placed_rows` are those of members that have a Node."""
+    """`members` are tried, in that order; `placed` have a Node, of the row beside."""
 
     name: GroupName
     group: Group
     members: list[QueuedPodInfo]
-    placed_rows: list[int]
+    placed: list[tuple[PodInfo, int]]
+
+    @property
+    def placed_rows(self) -> list[int]:
+        """The rows of the Nodes that members have."""
+        return [row for _, row in self.placed]
 
     @property
     def needed_count(self) -> int:
         """How many of the members have to fit at the same time; any that do if enough run."""
-        return max(self.group.min_count - len(self.placed_rows), 1)
+        return max(self.group.min_count - len(self.placed), 1)
 
     @property
     def is_short(self) -> bool:
         """Whether fewer have a Node than the group needs."""
-        return len(self.placed_rows) < self.group.min_count
+        return len(self.placed) < self.group.min_count
 
     @property
     def pods(self) -> list[PodInfo]:
@@ -63,21 +68,26 @@ def gather(
         shares[requests] = float((vector / np.maximum(largest, 1)).max())
     ordered = sorted(members, key=lambda q: (-q.pod.priority, -shares[q.pod.requests], q.sequence))
     tried = {queued.pod.uid for queued in members}
-    others = [uid for uid, pod in known.items() if uid not in tried and not pod.is_terminating]
-    rows = map(cache.row_of, others)
-    return TriedGroup(name, group, ordered, [row for row in rows if row is not None])
+    others = [p for uid, p in known.items() if uid not in tried and not p.is_terminating]
+    rows = [(pod, cache.row_of(pod.uid)) for pod in others]
+    return TriedGroup(name, group, ordered, [(pod, row) for pod, row in rows if row is not None])
 
 
-def missing_resources(group: Group, columns: NodeColumns) -> str:
-    """Say which of the group's minResources all Nodes together have not free; "" if none is.
+def missing_resources(tried: TriedGroup, columns: NodeColumns) -> str:
+    """Say which of the group's minResources all Nodes together have not; "" if none is lacking.
 
+    What counts is what is free, and what members have already: so does scheduler-plugins.
     Raises `InputError` for a quantity that is none: the API server takes some that we do not.
     """
+    own = np.zeros(len(columns.allocatable), dtype=np.int64)
+    for pod, _ in tried.placed:
+        own += columns.vector(pod.requests)
     lacking = []
-    for name, text in sorted((group.min_resources or {}).items()):
+    for name, text in sorted((tried.group.min_resources or {}).items()):
         quantity = parse_quantity(text)
         wanted = milli_value(quantity) if name == CPU else unit_value(quantity)
-        free = int(np.maximum(columns.free[columns.resource_row(name)][columns.live], 0).sum())
-        if free < wanted:
+        row = columns.resource_row(name)
+        available = int(np.maximum(columns.free[row][columns.live], 0).sum() + own[row])
+        if available < wanted:
             lacking.append(name)
     return enumerated(lacking)

@@ -7,6 +7,7 @@ from tests.gangs import make_group, make_member, make_members
 from tests.unit.scheduler_svc.core.pod_groups.stages import (
     Stage,
     messages,
+    on,
 )
 
 
@@ -30,6 +31,27 @@ def test_min_resources_are_to_be_free_in_all() -> None:
     stage.wait(2)
     stage.run()
     assert len(stage.bound) == 2
+
+
+def test_what_members_have_already_counts_for_min_resources() -> None:
+    """As after a drain: of a group that needs 4 CPUs one member of two is to be replaced."""
+    members = [make_member(name, requests={"cpu": "2"}) for name in ("left", "new")]
+    group = make_group(min_count=2, min_resources={"cpu": "4"})
+    placed = [on(members[0], "n1"), make_pod_info("other", requests={"cpu": "2"}, node="n2")]
+    nodes = [make_node_info("n1", cpu=3), make_node_info("n2", cpu=4)]
+    stage = Stage(nodes=nodes, groups=[group], placed=placed)
+    stage.add(members[1])
+    stage.run()
+    assert stage.bound == {"new": "n2"}
+
+
+def test_a_group_that_runs_takes_more_whatever_its_min_resources() -> None:
+    group = make_group(min_count=1, min_resources={"cpu": "4"})
+    placed = [on(make_member("runs", requests={"cpu": "1"}), "n1")]
+    stage = Stage(nodes=[make_node_info("n1", cpu=3)], groups=[group], placed=placed)
+    stage.add(make_member("more", requests={"cpu": "1"}))
+    stage.run()
+    assert stage.bound == {"more": "n1"}
 
 
 def test_a_quantity_that_is_none_keeps_the_group_alone() -> None:
