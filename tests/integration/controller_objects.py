@@ -40,6 +40,14 @@ class ControllerProcess(SchedulerProcess):
                 return float(value)
         return 0.0
 
+    def write_count(self) -> float:
+        """Give how many statuses it has tried to write."""
+        _, text = self.get("/metrics")
+        name = "berthmaster_controller_status_writes_total{"
+        values = [line.rpartition(" ")[2] for line in text.splitlines() if line.startswith(name)]
+        assert values, text
+        return sum(map(float, values))
+
     def wait_settled(self) -> None:
         """Wait until it knows all that is there and has nothing to look at."""
         self.wait_line("Leading:")
