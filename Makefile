@@ -36,7 +36,7 @@ check: $(INSTALLED) ## Format, lint, types, import contracts, sizes and purity (
 
 test: $(INSTALLED) ## Everything that needs no Docker; the first run builds a control plane (about 15 minutes)
 	@$(BIN)/python -m deploy.controlplane binaries
-	@$(BIN)/python -m pytest --cov
+	@$(BIN)/python -m pytest --cov -n auto --maxprocesses 4 --dist loadfile
 
 unit: $(INSTALLED) ## The tests that need no API server (about a minute)
 	@$(BIN)/python -m pytest -m "not integration"

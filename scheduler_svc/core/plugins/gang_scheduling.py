@@ -38,7 +38,11 @@ GROUP_REJECTORS: Final[Mapping[str, Sequence[EventRegistration]]] = {
             ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)
         ),
     ),
-    PACKING: (EventRegistration(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)),),
+    PACKING: (
+        EventRegistration(
+            ClusterEvent(EventResource.NODE, ActionType.DELETE | ActionType.UPDATE_NODE_LABEL)
+        ),
+    ),
 }
 
 

@@ -1,7 +1,8 @@
 """What happens to groups and their members, and whom it calls.
 
 A member that comes may complete its group, a group that comes or changes may ask for fewer: then
-those that were kept out of the queue are let in. A member that is being deleted leaves a place.
+those that were kept out of the queue are let in. A member that is being deleted leaves a place; one
+less may leave the others of a group that is to be packed another domain.
 """
 
 from typing import Any
@@ -12,6 +13,7 @@ from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from scheduler_svc.core.group_members import GroupMembers, group_name, is_candidate
 from scheduler_svc.core.group_objects import GroupName
+from scheduler_svc.core.plugins.gang_scheduling import PACKING
 from scheduler_svc.core.pod_groups.holds import Holds
 from scheduler_svc.core.pod_groups.incomplete import IncompleteGroups
 from scheduler_svc.core.pod_groups.returns import PLUGIN
@@ -19,6 +21,7 @@ from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import SchedulingQueue
 
 _MEMBER_ADD = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD)
+_MEMBER_DELETE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 
 class GroupEvents:
@@ -67,11 +70,14 @@ class GroupEvents:
             self._holds.leave(pod.group, now)
         elif all(member.node_name for member in left.values()):
             self._holds.stop_waiting(pod.group, now)
+        elif not pod.is_terminating:
+            self.call(pod.group, now, _MEMBER_DELETE)
 
     def call(self, name: GroupName, now: Now, event: ClusterEvent = _MEMBER_ADD) -> None:
-        """Let the members in that were kept out, if enough are there. O(members)."""
+        """Let members in that were kept out or packed in vain, if enough are there. O(members)."""
         if not self._groups.obstacle(name):
-            self._queue.recheck(self._groups.of(name), PLUGIN, event.label, now)
+            members = self._groups.of(name)
+            self._queue.recheck(members, PLUGIN, event.label, now, also=PACKING)
 
     def change_group(self, kind: ObjectKind, old: Any, new: Any, now: Now) -> None:
         """Take in that an object, which may be a group, came, changed or went."""

@@ -215,13 +215,17 @@ class SchedulingQueue:
             self._in_flight.start(queued.pod)
         return taken
 
-    def recheck(self, uids: Iterable[str], plugin: str, cause: str, now: Now) -> None:
-        """Call those of the Pods that wait for one plugin alone, gated by it or rejected."""
+    def recheck(self, uids: Iterable[str], plugin: str, cause: str, now: Now, *, also: str) -> None:
+        """Call those of the Pods that wait for one plugin alone, gated by it or rejected.
+
+        Those that were rejected as `also`, too, whoever else rejected them.
+        """
         for uid in uids:
             queued = self._pool.get(uid)
             if queued is None:
                 continue
-            if queued.gating_plugin == plugin or queued.rejectors == {plugin}:
+            is_alone = queued.gating_plugin == plugin or queued.rejectors == {plugin}
+            if is_alone or (also in queued.rejectors and not queued.is_gated):
                 self._waiting.activate(uid, cause, now.monotonic_seconds)
 
     def done(self, uid: str) -> None:

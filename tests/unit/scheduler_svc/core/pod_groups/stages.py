@@ -27,6 +27,7 @@ from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.plugins.node_unschedulable import NodeUnschedulable
 from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.plugins.scheduling_gates import SchedulingGates
+from scheduler_svc.core.plugins.taint_toleration import TaintToleration
 from scheduler_svc.core.pod_groups import GroupTiming
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.scheduler import Scheduler, Timing
@@ -38,14 +39,17 @@ TIMING = GroupTiming(head_seconds=60, hold_seconds=30)
 
 
 def points(**more: Sequence[Plugin]) -> dict[str, Sequence[Plugin]]:
-    """Give the plugins of such a scheduler; `more` replaces those of a point."""
+    """Give the plugins of such a scheduler; `more` replaces those of a point.
+
+    All that groups wait for is among them: whom nobody knows would be called by every event.
+    """
     fit, affinity, others = NodeResourcesFit(), NodeAffinity(), InterPodAffinity()
-    cordon, preemption = NodeUnschedulable(), DefaultPreemption()
+    cordon, taints, preemption = NodeUnschedulable(), TaintToleration(), DefaultPreemption()
     return {
         "queueSort": [PrioritySort()],
         "preEnqueue": [SchedulingGates(), GangScheduling()],
         "preFilter": [affinity, fit, others],
-        "filter": [cordon, affinity, fit, others],
+        "filter": [cordon, taints, affinity, fit, others],
         "postFilter": [preemption],
         "score": [fit],
         "preScore": [fit],

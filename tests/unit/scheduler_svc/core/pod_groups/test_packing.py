@@ -1,7 +1,10 @@
 """All members in one domain."""
 
+import msgspec
+import pytest
+
 from scheduler_svc.core.effects import EvictPods
-from scheduler_svc.core.events import NodeUpserted
+from scheduler_svc.core.events import NodeDeleted, NodeUpserted
 from tests.builders import make_node_info, make_pod_info
 from tests.gangs import make_group, make_member, make_members
 from tests.unit.scheduler_svc.core.pod_groups.stages import (
@@ -10,6 +13,7 @@ from tests.unit.scheduler_svc.core.pod_groups.stages import (
     Stage,
     confirm_all,
     messages,
+    on,
 )
 
 
@@ -61,6 +65,33 @@ def test_a_node_that_joins_a_domain_calls_the_group() -> None:
     stage.tell(NodeUpserted(make_node_info("n1", labels={"zone": "a"})))
     stage.run()
     assert len(stage.bound) == 2
+
+
+@pytest.mark.parametrize("loss", ["Node", "member", "member, gracefully"])
+def test_whoever_is_bound_to_no_domain_any_more_may_go_to_another(loss: str) -> None:
+    stage = staged(min_count=1, sizes=(1, 1))
+    first, second = make_members(2, requests=FOUR_CPUS)
+    stage.add(first)
+    stage.run()
+    confirm_all(stage, [first])
+    stage.add(second)
+    stage.run()
+    stage.wait(5)
+    stage.run()
+    assert list(stage.bound) == ["gang-0"]
+    there, elsewhere = (stage.bound["gang-0"], "b0" if stage.bound["gang-0"] == "a0" else "a0")
+    if loss == "Node":
+        stage.tell(NodeDeleted(there))
+    else:
+        # What it had is not room for the other.
+        stage.tell(NodeUpserted(make_node_info(there, cpu=1, labels={"zone": there[0]})))
+        stage.run()
+        if loss == "member, gracefully":
+            stage.add(msgspec.structs.replace(on(first, there), is_terminating=True))
+        else:
+            stage.delete(first)
+    stage.run()
+    assert stage.bound["gang-1"] == elsewhere
 
 
 def test_preferred_packing_gives_way() -> None:
