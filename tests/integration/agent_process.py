@@ -1,4 +1,4 @@
-"""The node agent as users start it: a process, its log, and what it serves."""
+"""The node agent: a process, its log, and what it serves."""
 
 from typing import ClassVar
 

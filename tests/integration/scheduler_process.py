@@ -1,4 +1,4 @@
-"""The scheduler as users start it: a process, its log, and what it serves."""
+"""The scheduler: a process, its log, and what it serves."""
 
 from __future__ import annotations
 
@@ -11,29 +11,10 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, ClassVar, Protocol, Self
+from typing import BinaryIO, ClassVar, Self
 
+from tests.integration.forked import Running, fork
 from tests.integration.rest import POLL_SECONDS, TIMEOUT_SECONDS
-
-
-class Running(Protocol):
-    """What is needed of a process: `subprocess.Popen` is one."""
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-
-    def poll(self) -> int | None:
-        """Give the exit code, None while it runs."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait until it ends; give the exit code, negative for a signal."""
-
-    def send_signal(self, number: int, /) -> None:
-        """Send it a signal."""
-
-    def kill(self) -> None:
-        """Send it SIGKILL."""
 
 
 class SchedulerProcess:
@@ -52,8 +33,7 @@ class SchedulerProcess:
         return self
 
     def _start(self, arguments: list[str], log: BinaryIO) -> Running:
-        command = [sys.executable, "-m", "berthmaster", *arguments]
-        return subprocess.Popen(command, stdout=log, stderr=log)
+        return fork(arguments, log)
 
     def __exit__(
         self,
@@ -132,3 +112,11 @@ def as_json(line: str) -> dict[str, object]:
     """Read a line of the JSON log."""
     document: dict[str, object] = json.loads(line)
     return document
+
+
+class StartedScheduler(SchedulerProcess):
+    """The same as users start it: by a Python of its own."""
+
+    def _start(self, arguments: list[str], log: BinaryIO) -> Running:
+        command = [sys.executable, "-m", "berthmaster", *arguments]
+        return subprocess.Popen(command, stdout=log, stderr=log)

@@ -16,7 +16,7 @@ from deploy.controlplane import ControlPlane, Reporter
 from scheduler_svc.shell.health import UNSERVED
 from scheduler_svc.shell.object_views import WATCHED_KINDS, WatchedKind
 from tests.integration.rest import create, read, request, wait_for
-from tests.integration.scheduler_process import SchedulerProcess, as_json
+from tests.integration.scheduler_process import SchedulerProcess, StartedScheduler, as_json
 
 pytestmark = pytest.mark.integration
 
@@ -47,7 +47,7 @@ def plane(module_plane: ControlPlane) -> Iterator[ControlPlane]:
 
 
 def scheduler(plane: ControlPlane, log_path: Path, *arguments: str) -> SchedulerProcess:
-    return SchedulerProcess(
+    return StartedScheduler(
         log_path,
         *("--kubeconfig", str(plane.kubeconfig_path), "--secure-port", "0"),
         *("--bind-address", "127.0.0.1", *arguments),

@@ -112,7 +112,7 @@ class Case:
         """Tell whether the scheduler's view has as many objects as there are."""
         count = len(read(self.plane, collection)["items"])
         _, metrics = self.process.get("/metrics", token=self.reader)
-        return f'berthmaster_watched_objects{{resource="{view}"}} {count}\n' in metrics
+        return f'berthmaster_watched_objects{{resource="{view}"}} {count}.0\n' in metrics
 
     def storage_class(self, provisioner: str) -> None:
         """Create a class of volumes that wait for their first consumer."""

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from deploy.controlplane import ControlPlane
+from tests.integration.agent_process import AgentProcess
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.rights.audit import calls_of, right_of
 from tests.integration.rights.case import EVENTS, PODS
-from tests.integration.rights.forked import ForkedAgent
 from tests.integration.rights.kubelet import AskingKubelet, kubelet_served
 from tests.integration.rights.roles import MANIFEST, Account, Right, create_account, rights_of
 from tests.integration.scheduler_faults.loop_thread import LoopThread
@@ -113,11 +113,11 @@ def running(
     [daemon_set] = [d for d in documents if d["kind"] == "DaemonSet"]
     [container] = daemon_set["spec"]["template"]["spec"]["containers"]
     subcommand, *arguments = container["args"]
-    assert subcommand == ForkedAgent.subcommand
+    assert subcommand == AgentProcess.subcommand
     name = account.name
     with (
         kubelet_served(loop, AskingKubelet(plane, name)) as url,
-        ForkedAgent(
+        AgentProcess(
             folder / "log",
             *("--node-name", name, "--kubeconfig", str(account.kubeconfig_path)),
             *("--secure-port", "0", "--bind-address", "127.0.0.1", "--kubelet-url", url),

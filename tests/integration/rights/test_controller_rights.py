@@ -12,10 +12,10 @@ from typing import Final
 import pytest
 
 from deploy.controlplane import ControlPlane
+from tests.integration.controller_objects import ControllerProcess
 from tests.integration.rest import request, wait_for
 from tests.integration.rights.audit import calls_of, right_of
 from tests.integration.rights.controller_case import ControllerCase
-from tests.integration.rights.forked import ForkedController
 from tests.integration.rights.kinds import GROUPS, GROUPS_OF_KUBERNETES, PROFILES
 from tests.integration.rights.roles import Account, Right, create_account, rights_of
 
@@ -59,7 +59,7 @@ def running(
     plane: ControlPlane, account: Account, reader: str, folder: Path, *arguments: str
 ) -> Iterator[ControllerCase]:
     """Run a controller with an account's token; what its case has made is gone afterwards."""
-    with ForkedController(
+    with ControllerProcess(
         folder / "log",
         *("--kubeconfig", str(account.kubeconfig_path), "--secure-port", "0"),
         *("--bind-address", "127.0.0.1", *arguments),

@@ -24,7 +24,6 @@ from tests.faultproxy import FaultProxy
 from tests.integration.rest import read, request, wait_for
 from tests.integration.rights.audit import calls_of, right_of
 from tests.integration.rights.case import PODS, Case
-from tests.integration.rights.forked import ForkedScheduler
 from tests.integration.rights.kinds import PROFILES
 from tests.integration.rights.roles import Account, Right, create_account, rights_of
 from tests.integration.rights.scheduler_scenarios import SCENARIOS
@@ -69,7 +68,7 @@ class AccountLink(Link):
 
 
 def scheduler(kubeconfig: Path, folder: Path, *arguments: str) -> SchedulerProcess:
-    return ForkedScheduler(
+    return SchedulerProcess(
         folder / "log",
         *("--kubeconfig", str(kubeconfig), "--secure-port", "0"),
         *("--bind-address", "127.0.0.1", *arguments),

@@ -10,7 +10,7 @@ from deploy.controlplane import ControlPlane, Reporter
 from scheduler_svc.shell.health import UNSERVED
 from tests.integration.rest import create, read, wait_for
 from tests.integration.rights.case import NODES, PODS
-from tests.integration.rights.forked import ForkedScheduler
+from tests.integration.scheduler_process import SchedulerProcess
 
 pytestmark = pytest.mark.integration
 
@@ -32,7 +32,7 @@ def test_pods_are_placed_and_readiness_says_what_is_not_served(tmp_path: Path) -
         create(plane, NODES, {"metadata": {"name": "n"}, "status": {"allocatable": room}})
         spec = {"schedulerName": "berthmaster", "containers": [{"name": "c", "image": "x"}]}
         create(plane, PODS, {"metadata": {"name": "p"}, "spec": spec})
-        with ForkedScheduler(
+        with SchedulerProcess(
             tmp_path / "log",
             *("--kubeconfig", str(plane.kubeconfig_path), "--secure-port", "0"),
             *("--bind-address", "127.0.0.1", "--leader-elect=false"),

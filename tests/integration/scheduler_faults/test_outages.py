@@ -198,8 +198,8 @@ def test_api_server_dies_and_comes_back(
     try:
         replica.process.wait_line("List or watch failed")
         replica.link.clear()
-        # 260 Pods are tried again meanwhile, each after its backoff; without them it is half of it.
-        assert max(cpu_share([replica.process], seconds=10)) <= 0.03
+        # It does not spin. 260 Pods are tried again meanwhile, each after its backoff: 2 to 3 %.
+        assert max(cpu_share([replica.process], seconds=10)) <= 0.1
     finally:
         plane.start_component("kube-apiserver")
     wait_for(

@@ -1,6 +1,6 @@
 """Our daemons in processes that are forked from one that has imported everything already.
 
-A process is started within a tenth of a second instead of one; dozens are needed here.
+A process is started within a tenth of a second instead of one or two; hundreds are needed.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ import os
 import signal
 import sys
 from multiprocessing.context import ForkServerProcess
-from typing import BinaryIO, ClassVar
+from typing import BinaryIO, Protocol
 
 from berthmaster.cli.root import cli
-from tests.integration.agent_process import AgentProcess
-from tests.integration.scheduler_process import Running, SchedulerProcess
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
@@ -26,6 +24,26 @@ _CONTEXT.set_forkserver_preload(
         "kubeio.self_signed",
     ]
 )
+
+
+class Running(Protocol):
+    """What is needed of a process: `subprocess.Popen` is one."""
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+
+    def poll(self) -> int | None:
+        """Give the exit code, None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it ends; give the exit code, negative for a signal."""
+
+    def send_signal(self, number: int, /) -> None:
+        """Send it a signal."""
+
+    def kill(self) -> None:
+        """Send it SIGKILL."""
 
 
 class _Forked:
@@ -63,25 +81,6 @@ def _run(arguments: list[str], log_path: str) -> None:
     cli.main(arguments, prog_name="berthmaster")
 
 
-def _fork(arguments: list[str], log: BinaryIO) -> Running:
+def fork(arguments: list[str], log: BinaryIO) -> Running:
+    """Start ``berthmaster`` with `arguments`; what it writes goes to the end of a log."""
     return _Forked(_CONTEXT.Process(target=_run, args=(arguments, log.name), daemon=True))
-
-
-class ForkedScheduler(SchedulerProcess):
-    """``berthmaster scheduler``, forked."""
-
-    def _start(self, arguments: list[str], log: BinaryIO) -> Running:
-        return _fork(arguments, log)
-
-
-class ForkedAgent(AgentProcess):
-    """``berthmaster agent``, forked."""
-
-    def _start(self, arguments: list[str], log: BinaryIO) -> Running:
-        return _fork(arguments, log)
-
-
-class ForkedController(ForkedScheduler):
-    """``berthmaster controller``, forked."""
-
-    subcommand: ClassVar[str] = "controller"
