@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Of tests: 0 has them run one after the other, and told of one by one.
+PROCESSES ?= auto
 CODE := berthmaster scheduler_svc node_agent kubeio deploy benchmarks tests examples
 # Versions that the locks are made for; the image uses the newest.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header
@@ -36,7 +38,7 @@ check: $(INSTALLED) ## Format, lint, types, import contracts, sizes and purity (
 
 test: $(INSTALLED) ## Everything that needs no Docker; the first run builds a control plane (about 15 minutes)
 	@$(BIN)/python -m deploy.controlplane binaries
-	@$(BIN)/python -m pytest --cov -n auto --maxprocesses 4 --dist loadfile
+	@$(BIN)/python -m pytest --cov -n $(PROCESSES) --maxprocesses 4 --dist loadfile
 
 unit: $(INSTALLED) ## The tests that need no API server (about a minute)
 	@$(BIN)/python -m pytest -m "not integration"

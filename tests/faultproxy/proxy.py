@@ -41,7 +41,10 @@ _FRAMING = ("content-length", "transfer-encoding", "connection")
 
 @dataclass
 class RequestRecord:
-    """A request that came in, and what became of it; `status` None: no answer came."""
+    """A request that came in, and what became of it; `status` None: no answer came.
+
+    `answered_at` is when the server had answered: it may be more than whoever asked ever learned.
+    """
 
     method: str
     target: str
@@ -49,6 +52,7 @@ class RequestRecord:
     at: float
     status: int | None = None
     faults: tuple[str, ...] = ()
+    answered_at: float | None = None
 
 
 class FaultProxy:
@@ -225,6 +229,7 @@ class FaultProxy:
         if answer is None:
             return False
         record.status = int(answer.first_line.split(" ")[1])
+        record.answered_at = time.monotonic()
         if any(isinstance(fault, LoseAnswer) for fault in struck):
             async for _ in read_body(up_reader, answer):
                 pass

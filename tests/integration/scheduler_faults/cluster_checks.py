@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -107,16 +108,17 @@ def find_binding_faults(bindings: Iterable[RequestRecord], pods: Iterable[Object
 def find_needless_bindings(bindings: Iterable[RequestRecord]) -> list[str]:
     """Say for which Pods a Binding was sent though an earlier one had succeeded.
 
-    Whoever has lost the answer to the earlier one must look before sending another.
+    Whoever has lost the answer to the earlier one must look before sending another. Only one that
+    was given up while the server was at it still may be sent again.
     """
     needless = []
-    bound = set()
+    bound: dict[str, float] = {}
     for request in bindings:
         metadata = SentBinding.of(request).metadata
-        if metadata.uid in bound:
+        if request.at >= bound.get(metadata.uid, inf):
             needless.append(f"{metadata.name}: a Binding was sent though it had been bound")
         if request.status == 201:
-            bound.add(metadata.uid)
+            bound[metadata.uid] = request.answered_at or request.at
     return needless
 
 

@@ -114,3 +114,11 @@ def test_bound_by_a_request_whose_answer_was_lost() -> None:
 def test_asked_for_again_though_it_was_bound() -> None:
     needless = find_needless_bindings([binding("x", "a"), binding("x", "a", 409)])
     assert needless == ["x: a Binding was sent though it had been bound"]
+
+
+def test_asked_for_again_while_the_server_was_still_at_it() -> None:
+    first, second = binding("x", "a"), binding("x", "a", 409)
+    first.answered_at, second.at = 3.0, 2.0
+    assert find_needless_bindings([first, second]) == []
+    second.at = 4.0
+    assert len(find_needless_bindings([first, second])) == 1
