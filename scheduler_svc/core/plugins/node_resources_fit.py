@@ -215,27 +215,35 @@ class NodeResourcesFit(
 
     def _may_ever_fit(self, pod: PodInfo, node_name: str) -> bool:
         """Whether a Node offers enough for a Pod that had it alone; yes of an unknown one."""
-        row = None if self._cluster is None else self._cluster.columns.rows.get(node_name)
-        if self._cluster is None or row is None:
+        if self._cluster is None or node_name not in self._cluster.columns.rows:
             return True
         columns = self._cluster.columns
-        for name, amount in ((PODS, 1), *self._needs(pod.shape.requests)):
-            offered = columns.allocatable[columns.resource_row(name), row]
-            if amount > offered and not self._is_delegated(name, {name: int(offered)}):
-                return False
-        return True
+        offered = columns.allocatable[:, columns.rows[node_name]]
+        needs = self._all_needs(pod)
+        return self._offers(
+            needs, {name: int(offered[columns.resource_row(name)]) for name in needs}
+        )
 
     def _node_has_room(self, pod: PodInfo, old: NodeInfo | None, new: NodeInfo) -> QueueingHint:
-        offered = dict(new.allocatable)
-        needs = [(PODS, 1), *self._needs(pod.shape.requests)]
-        delegated = {name for name, _ in needs if self._is_delegated(name, offered)}
-        if any(amount > offered.get(name, 0) for name, amount in needs if name not in delegated):
+        offered, needs = dict(new.allocatable), self._all_needs(pod)
+        if not self._offers(needs, offered):
             return QueueingHint.SKIP
-        if old is None:
-            return QueueingHint.QUEUE
-        before = dict(old.allocatable)
-        increased = any(offered.get(name, 0) > before.get(name, 0) for name, _ in needs)
-        return QueueingHint.QUEUE if increased or delegated else QueueingHint.SKIP
+        before = {} if old is None else dict(old.allocatable)
+        is_news = old is None or any(
+            offered.get(name, 0) > before.get(name, 0) or self._is_delegated(name, offered)
+            for name in needs
+        )
+        return QueueingHint.QUEUE if is_news else QueueingHint.SKIP
+
+    def _all_needs(self, pod: PodInfo) -> dict[str, int]:
+        return {PODS: 1, **dict(self._needs(pod.shape.requests))}
+
+    def _offers(self, needs: Mapping[str, int], offered: Mapping[str, int]) -> bool:
+        """Whether that is enough; of what a DeviceClass stands for a Node need offer nothing."""
+        return all(
+            amount <= offered.get(name, 0) or self._is_delegated(name, offered)
+            for name, amount in needs.items()
+        )
 
     def _is_delegated(self, name: str, offered: Mapping[str, int]) -> bool:
         if self._cluster is None or offered.get(name):
