@@ -39,7 +39,8 @@ def log_in(credentials: Credentials, watches: Watches, *, user_agent: str) -> ko
         try:
             response = await handler(request)
         except (aiohttp.ClientError, TimeoutError) as error:
-            watches.note_failure(path, str(error) or type(error).__name__)
+            if not session.closed:  # what its own end breaks off tells nothing of the server
+                watches.note_failure(path, str(error) or type(error).__name__)
             raise
         if not response.ok:
             watches.note_failure(path, f"{response.status} {response.reason}")
