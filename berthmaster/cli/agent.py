@@ -3,13 +3,9 @@
 import asyncio
 from typing import Any
 
-import click
-
 from berthmaster import __version__
-from berthmaster.cli.agent_flags import OPTIONS
 from berthmaster.cli.daemon_flags import read_serving
 from berthmaster.cli.failing import fail
-from berthmaster.cli.grouped import GroupedCommand
 from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
@@ -19,27 +15,8 @@ from node_agent.shell.observation_options import read_observation_options
 from node_agent.shell.options import AgentOptions, read_headers
 
 
-@click.command(cls=GroupedCommand, params=list(OPTIONS))
-def command(**flags: Any) -> None:
-    """Keep the kubelet's view of a Node's Pods, and tell where their time goes.
-
-    The agent changes nothing: it starts no containers and writes nothing to the cluster, unless
-    it is asked for Events.
-
-    \b
-    Examples:
-      # in a Pod of a DaemonSet, with NODE_NAME from the field spec.nodeName
-      berthmaster agent
-      # anywhere, for one Node, with each step of each Pod in the log
-      berthmaster agent --node-name worker-1 --kubeconfig ~/.kube/config -v 3
-      # with the manifests that the kubelet reads
-      berthmaster agent --static-pod-path /etc/kubernetes/manifests
-      # with the kubelet's own view, and how long images are pulled
-      berthmaster agent --kubelet-url https://10.0.0.7:10250 --kubelet-insecure-tls --read-events
-
-    \b
-    Exit codes: 0 stopped; 1 failed; 2 bad flags or files.
-    """
+def run(**flags: Any) -> None:
+    """Do it; see the command's help."""
     try:
         options = _read_options(flags)
         options.check()

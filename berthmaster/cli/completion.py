@@ -5,10 +5,12 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
+from berthmaster.cli.grouped import GroupedCommand
+
 _VARIABLE: Final = "_BERTHMASTER_COMPLETE"
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:

@@ -6,11 +6,9 @@ from typing import Any
 import click
 
 from berthmaster import __version__
-from berthmaster.cli.controller_flags import OPTIONS
 from berthmaster.cli.daemon_flags import read_serving
-from berthmaster.cli.election_flags import read_election
+from berthmaster.cli.election_reading import read_election
 from berthmaster.cli.failing import fail
-from berthmaster.cli.grouped import GroupedCommand
 from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
@@ -21,25 +19,8 @@ from scheduler_svc.shell.config import ConfigurationError
 from scheduler_svc.shell.custom_plugins import PluginLoadError
 
 
-@click.command(cls=GroupedCommand, params=list(OPTIONS))
-def command(**flags: Any) -> None:
-    """Tell in their status what becomes of PodGroups and SchedulerProfiles.
-
-    The controller writes to nothing else, and schedules nothing: without it groups start
-    together all the same, and their status says nothing.
-
-    \b
-    Examples:
-      # with what kubectl uses
-      berthmaster controller
-      # one replica, each write in the log
-      berthmaster controller --leader-elect=false -v 3
-      # beside schedulers with a configuration file and a plugin of their own
-      berthmaster controller --config scheduler.yaml --plugin my_package.filters:OneATeam
-
-    \b
-    Exit codes: 0 stopped in good order; 1 failed, or lost the Lease; 2 bad flags or files.
-    """
+def run(**flags: Any) -> None:
+    """Do it; see the command's help."""
     options = _read_options(flags)
     try:
         options.leader_election()

@@ -1,4 +1,4 @@
-"""The flags of ``berthmaster diagnose``."""
+"""``berthmaster diagnose`` as it is typed: its flags and its help."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import click
 
 from berthmaster.cli import explain_flags
 from berthmaster.cli.daemon_flags import login_options
-from berthmaster.cli.grouped import GroupedOption
+from berthmaster.cli.grouped import GroupedCommand, GroupedOption
 
 JUDGED: Final = "What is judged"
 TOLD: Final = "What is told"
@@ -62,4 +62,31 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
         if option.name in _OF_SCHEDULER and isinstance(option, click.Option)
     ),
     *login_options(CLUSTER),
+)
+
+command: Final = GroupedCommand(
+    "diagnose",
+    params=list(OPTIONS),
+    runs="berthmaster.cli.diagnose",
+    help="""Look a cluster over: what is wrong with scheduling, why it matters, what to type next.
+
+    Pending Pods and why, Pods with a schedulerName that nobody serves, Pods that have a Node and
+    do not run, schedulers and their Lease, Nodes and the room left, agents, our Events. The
+    running scheduler and agents are asked where they can be; what you may not read is named, and
+    left out. Nothing is changed.
+
+    \b
+    Examples:
+      berthmaster diagnose
+      # one team's Pods
+      berthmaster diagnose -n shop
+      # a scheduler of another name, outside the cluster
+      berthmaster diagnose --scheduler-name gpu --server https://127.0.0.1:10259
+      # for scripts
+      berthmaster diagnose -o json | jq '.findings[] | select(.severity == "problem")'
+
+    \b
+    Exit codes: 0 nothing is wrong (notes do not count); 1 there is a warning or a problem;
+    2 bad flags, or the API server cannot be reached.
+    """,
 )

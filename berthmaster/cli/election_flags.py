@@ -1,11 +1,10 @@
-"""Flags of the leader election, as kube-scheduler has them, and what they say."""
+"""Flags of the leader election, as kube-scheduler has them."""
 
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from berthmaster.cli.grouped import Duration, GroupedOption
-from scheduler_svc.shell.shared_options import LeaderElectionOptions
 
 ELECTION: Final = "Leader election"
 
@@ -68,21 +67,4 @@ def election_options(
             metavar="NAME",
             help="Its namespace. Default: kube-system.",
         ),
-    )
-
-
-def read_election(flags: dict[str, Any]) -> LeaderElectionOptions:
-    """Give what the flags say. Raises `click.UsageError` where they exclude each other."""
-    leader_elect = flags["leader_elect"]
-    if flags["no_leader_elect"]:
-        if leader_elect:
-            raise click.UsageError("--leader-elect and --no-leader-elect exclude each other")
-        leader_elect = False
-    return LeaderElectionOptions(
-        leader_elect=leader_elect,
-        lease_duration_seconds=flags["leader_elect_lease_duration"],
-        renew_deadline_seconds=flags["leader_elect_renew_deadline"],
-        retry_period_seconds=flags["leader_elect_retry_period"],
-        resource_name=flags["leader_elect_resource_name"],
-        resource_namespace=flags["leader_elect_resource_namespace"],
     )

@@ -6,12 +6,10 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console, RenderableType
 
 from berthmaster import __version__
-from berthmaster.cli.explain_flags import OPTIONS
 from berthmaster.cli.failing import fail
-from berthmaster.cli.grouped import GroupedCommand
+from berthmaster.cli.printing import make_console, print_rendered
 from kubeio.daemon import UsageError
 from kubeio.errors import KubeError
 from kubeio.login import KubeConfigError
@@ -38,32 +36,8 @@ _PARTS_SHOWN = 4
 _USER_AGENT = f"berthmaster/{__version__} explain"
 
 
-@click.command(cls=GroupedCommand, params=list(OPTIONS))
-def command(**flags: Any) -> None:
-    """Tell why Pods get the Nodes they get, or none.
-
-    The running scheduler answers from what it knows at this moment, unless a saved cluster is
-    given or the cluster is to be listed. Nothing is changed, whoever answers.
-
-    \b
-    Examples:
-      # every pending Pod of a saved cluster, as kube-scheduler would decide
-      kubectl get -A -o yaml nodes,pods,namespaces,services,rs,sts,pv,pvc,sc,csinodes > cluster.yaml
-      berthmaster explain --snapshot cluster.yaml
-      # under your configuration, with what preemption would do, for scripts
-      berthmaster explain --snapshot cluster.yaml --config scheduler.yaml --preempt -o json
-      # with a plugin of your own
-      berthmaster explain --snapshot cluster.yaml --plugin ./one_a_team.py:OneATeam
-      # where would this Pod go now?
-      berthmaster explain --from-cluster --pod web.yaml
-      # what the running scheduler thinks of a Pod, and why it decided as it did
-      berthmaster explain pod web -n shop
-      berthmaster explain decision 5d1f02ab-1c
-      berthmaster explain --all-pending --server https://127.0.0.1:10259
-
-    \b
-    Exit codes: 0 answered, also where a Pod fits nowhere; 1 failed; 2 bad flags or input.
-    """
+def run(**flags: Any) -> None:
+    """Do it; see the command's help."""
     try:
         question = question_of(Flags(**flags))
         show(_told(question), question)
@@ -88,7 +62,7 @@ def _told(question: Question) -> Iterable[Told]:
 
 def show(told: Iterable[Told], question: Question) -> None:
     """Print what was told, as it comes."""
-    count = 0
+    count, console = 0, make_console(_PIPE_WIDTH)
     for each in told:
         parts = parts_of(each)
         is_json = question.output == "json"
@@ -97,9 +71,9 @@ def show(told: Iterable[Told], question: Question) -> None:
             if is_json:
                 click.echo(msgspec.json.encode(part))
             elif isinstance(part, Answer):
-                print_table(render(part, best_count=question.best_count))
+                print_rendered(console, render(part, best_count=question.best_count))
             else:
-                print_table(render_decision(part))
+                print_rendered(console, render_decision(part))
         if not is_json and len(parts) > _PARTS_SHOWN:
             note(f"{len(parts) - _PARTS_SHOWN} earlier attempts are remembered; -o json has all")
     if not count and not question.pod_name:
@@ -113,16 +87,6 @@ def parts_of(told: Told) -> Sequence[Answer | Decision]:
     if told.answer is None and not told.decisions:
         note(f"the Pod is on {told.node_name}, and no decision about it is remembered")
     return [*([told.answer] if told.answer else []), *told.decisions]
-
-
-def print_table(renderable: RenderableType) -> None:
-    """Print for people: in colours on a terminal, without padding at the ends of lines."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_PIPE_WIDTH)
-    with console.capture() as capture:
-        console.print(renderable)
-    click.echo("\n".join(line.rstrip() for line in capture.get().split("\n")), nl=False)
 
 
 def note(text: str) -> None:

@@ -1,11 +1,11 @@
-"""The flags of ``berthmaster explain``."""
+"""``berthmaster explain`` as it is typed: its flags and its help."""
 
 from typing import Final
 
 import click
 
 from berthmaster.cli.daemon_flags import FILE
-from berthmaster.cli.grouped import GroupedOption
+from berthmaster.cli.grouped import GroupedCommand, GroupedOption
 from scheduler_svc.shell.explain.question import DEFAULT_LEASE, DEFAULT_PORT
 
 SOURCE: Final = "What is asked about"
@@ -149,4 +149,34 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
         show_default=True,
         help="The port that its Pod serves HTTPS on.",
     ),
+)
+
+command: Final = GroupedCommand(
+    "explain",
+    params=list(OPTIONS),
+    runs="berthmaster.cli.explain",
+    help="""Tell why Pods get the Nodes they get, or none.
+
+    The running scheduler answers from what it knows at this moment, unless a saved cluster is
+    given or the cluster is to be listed. Nothing is changed, whoever answers.
+
+    \b
+    Examples:
+      # every pending Pod of a saved cluster, as kube-scheduler would decide
+      kubectl get -A -o yaml nodes,pods,namespaces,services,rs,sts,pv,pvc,sc,csinodes > cluster.yaml
+      berthmaster explain --snapshot cluster.yaml
+      # under your configuration, with what preemption would do, for scripts
+      berthmaster explain --snapshot cluster.yaml --config scheduler.yaml --preempt -o json
+      # with a plugin of your own
+      berthmaster explain --snapshot cluster.yaml --plugin ./one_a_team.py:OneATeam
+      # where would this Pod go now?
+      berthmaster explain --from-cluster --pod web.yaml
+      # what the running scheduler thinks of a Pod, and why it decided as it did
+      berthmaster explain pod web -n shop
+      berthmaster explain decision 5d1f02ab-1c
+      berthmaster explain --all-pending --server https://127.0.0.1:10259
+
+    \b
+    Exit codes: 0 answered, also where a Pod fits nowhere; 1 failed; 2 bad flags or input.
+    """,
 )

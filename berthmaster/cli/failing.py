@@ -5,7 +5,7 @@ from typing import NoReturn
 import click
 
 
-def fail(error: Exception, code: int) -> NoReturn:
+def fail(error: Exception | str, code: int) -> NoReturn:
     """Write what went wrong to standard error, and end with an exit code."""
     click.echo(f"Error: {error}", err=True)
     raise SystemExit(code)

@@ -1,10 +1,12 @@
 """Options in groups, and types that read values as kube-scheduler's flags do."""
 
+import importlib
 import ipaddress
 from typing import Any, Final
 
 import click
 
+from berthmaster.cli.interrupts import raise_on_interrupt
 from kubeio.durations import format_duration, parse_duration
 
 HELP_GROUP: Final = "Help"
@@ -19,7 +21,25 @@ class GroupedOption(click.Option):
 
 
 class GroupedCommand(click.Command):
-    """A command whose help lists the options by group, in the order they are declared."""
+    """A command whose help lists the options by group, in the order they are declared.
+
+    Parameters
+    ----------
+    runs
+        The module whose `run` takes the flags, where there is no callback. It is imported when
+        the command is called: help and completion do not wait for all that a scheduler needs.
+    """
+
+    def __init__(self, *args: Any, runs: str | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._runs = runs
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Import what runs, and run it; from then on Ctrl-C raises."""
+        if self._runs is not None:
+            self.callback = importlib.import_module(self._runs).run
+        raise_on_interrupt()
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one section for each group."""

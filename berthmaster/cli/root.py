@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from berthmaster import __version__
-from berthmaster.cli.interrupts import INTERRUPTED, raise_on_interrupt
+from berthmaster.cli.interrupts import INTERRUPTED
 
 PROGRAM: Final = "berthmaster"
 _LAST_STANDARD_STREAM: Final = 2
@@ -19,30 +19,35 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class _Subcommand(NamedTuple):
-    """Where a command is, and its line in the group's help, told without importing it."""
+    """Where a command is declared, and its line in the group's help, without importing it."""
 
-    module: str
+    name: str
     summary: str
+
+    @property
+    def module(self) -> str:
+        """Its full name."""
+        return f"{__package__}.{self.name}"
 
 
 SUBCOMMANDS: Final = {
-    "scheduler": _Subcommand("berthmaster.cli.scheduler", "Run the scheduler."),
+    "scheduler": _Subcommand("scheduler_flags", "Run the scheduler."),
     "controller": _Subcommand(
-        "berthmaster.cli.controller", "Keep the status of PodGroups and SchedulerProfiles."
+        "controller_flags", "Keep the status of PodGroups and SchedulerProfiles."
     ),
-    "agent": _Subcommand("berthmaster.cli.agent", "Run the node agent."),
-    "explain": _Subcommand("berthmaster.cli.explain", "Tell why Pods get the Nodes they get."),
+    "agent": _Subcommand("agent_flags", "Run the node agent."),
+    "explain": _Subcommand("explain_flags", "Tell why Pods get the Nodes they get."),
     "diagnose": _Subcommand(
-        "berthmaster.cli.diagnose", "Look a cluster over: what is wrong, and what to type next."
+        "diagnose_flags", "Look a cluster over: what is wrong, and what to type next."
     ),
-    "timeline": _Subcommand("berthmaster.cli.timeline", "Draw where the time of one Pod went."),
-    "version": _Subcommand("berthmaster.cli.version", "Show the versions of what runs."),
-    "completion": _Subcommand("berthmaster.cli.completion", "Print a shell's completion script."),
+    "timeline": _Subcommand("timeline_flags", "Draw where the time of one Pod went."),
+    "version": _Subcommand("version", "Show the versions of what runs."),
+    "completion": _Subcommand("completion", "Print a shell's completion script."),
 }
 
 
 class LazyGroup(click.Group):
-    """Imports a command's module when the command is called or asked for help."""
+    """Imports a command's flags when it is called or asked for help; what it does, when called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands."""
@@ -54,10 +59,10 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in SUBCOMMANDS:
             return None
-        command = importlib.import_module(SUBCOMMANDS[cmd_name].module).command
-        raise_on_interrupt()
+        entry = SUBCOMMANDS[cmd_name]
+        command = importlib.import_module(entry.module).command
         if not isinstance(command, click.Command):
-            raise TypeError(f"{SUBCOMMANDS[cmd_name].module}.command is no command")
+            raise TypeError(f"{entry.module}.command is no command")
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

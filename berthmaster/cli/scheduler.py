@@ -11,10 +11,8 @@ import yaml
 
 from berthmaster import __version__
 from berthmaster.cli.daemon_flags import read_serving
-from berthmaster.cli.election_flags import read_election
+from berthmaster.cli.election_reading import read_election
 from berthmaster.cli.failing import fail
-from berthmaster.cli.grouped import GroupedCommand
-from berthmaster.cli.scheduler_flags import OPTIONS
 from kubeio.certificates import CertificateError
 from kubeio.daemon import ExitCode, ServingError, UsageError
 from kubeio.login import KubeConfigError
@@ -28,26 +26,8 @@ from scheduler_svc.shell.profiles import ProfileError
 from scheduler_svc.shell.startup import effective_configuration, load_plugins, plan_start, surprises
 
 
-@click.command(cls=GroupedCommand, params=list(OPTIONS))
-def command(write_config_to: str | None, **flags: Any) -> None:
-    """Schedule the Pods that name this scheduler in spec.schedulerName.
-
-    \b
-    Examples:
-      # beside kube-scheduler, with what kubectl uses
-      berthmaster scheduler
-      # one replica, another name, each step of each Pod in the log
-      berthmaster scheduler --scheduler-name gpu --leader-elect=false -v 3
-      # with a plugin of your own (docs/plugins.md)
-      berthmaster scheduler --plugin my_package.filters:OneATeam
-      # see what it would do, and change nothing
-      berthmaster scheduler --dry-run -v 2
-      # check a configuration file, and see all its defaults
-      berthmaster scheduler --config scheduler.yaml --write-config-to -
-
-    \b
-    Exit codes: 0 stopped in good order; 1 failed, or lost the Lease; 2 bad flags or files.
-    """
+def run(write_config_to: str | None, **flags: Any) -> None:
+    """Do it; see the command's help."""
     options = _read_options(flags)
     try:
         if write_config_to is not None:

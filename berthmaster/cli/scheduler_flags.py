@@ -1,4 +1,4 @@
-"""The flags of ``berthmaster scheduler``: upstream's names where upstream has them."""
+"""``berthmaster scheduler`` as it is typed: its flags and its help."""
 
 from typing import Final
 
@@ -11,8 +11,8 @@ from berthmaster.cli.daemon_flags import (
     serving_options,
 )
 from berthmaster.cli.election_flags import election_options
-from berthmaster.cli.grouped import Duration, GroupedOption
-from scheduler_svc.shell.shared_options import DEFAULT_SCHEDULER_NAME
+from berthmaster.cli.grouped import Duration, GroupedCommand, GroupedOption
+from scheduler_svc.shell.defaults import DEFAULT_SCHEDULER_NAME
 
 CONFIGURATION: Final = "Configuration"
 BINDING: Final = "Binding"
@@ -111,4 +111,28 @@ OPTIONS: Final[tuple[click.Option, ...]] = (
     ),
     *serving_options(10259, "/metrics and /configz"),
     *LOGGING_OPTIONS,
+)
+
+command: Final = GroupedCommand(
+    "scheduler",
+    params=list(OPTIONS),
+    runs="berthmaster.cli.scheduler",
+    help="""Schedule the Pods that name this scheduler in spec.schedulerName.
+
+    \b
+    Examples:
+      # beside kube-scheduler, with what kubectl uses
+      berthmaster scheduler
+      # one replica, another name, each step of each Pod in the log
+      berthmaster scheduler --scheduler-name gpu --leader-elect=false -v 3
+      # with a plugin of your own (docs/plugins.md)
+      berthmaster scheduler --plugin my_package.filters:OneATeam
+      # see what it would do, and change nothing
+      berthmaster scheduler --dry-run -v 2
+      # check a configuration file, and see all its defaults
+      berthmaster scheduler --config scheduler.yaml --write-config-to -
+
+    \b
+    Exit codes: 0 stopped in good order; 1 failed, or lost the Lease; 2 bad flags or files.
+    """,
 )

@@ -13,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from berthmaster.cli.printing import printable
 from node_agent.core.journey.marks import Step
 from node_agent.core.journey.timeline import SegmentView, StepView, Timeline
 
@@ -101,12 +102,6 @@ def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
     parts.append(Text())
     parts += [Text(line) for line in _tail(timeline)]
     return Group(*parts)
-
-
-def printable(text: str) -> str:
-    """Give text without what a terminal would act on: containers and agents have written it."""
-    lines = " ".join(text.splitlines())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in lines)
 
 
 def _printable_timeline(timeline: Timeline) -> Timeline:

@@ -29,9 +29,9 @@ from node_agent.core.journey.journey import Journey, identify
 from node_agent.core.journey.pulls import KubeletEvent
 from node_agent.core.journey.timeline import Timeline, timeline_of
 from node_agent.core.objects import Pod, WirePod, read_pod
+from node_agent.shell.defaults import DEFAULT_PORT
 from node_agent.shell.journey.pod_events import list_events
 from node_agent.shell.kubelet.client import decode_pods
-from node_agent.shell.options import DEFAULT_PORT
 
 PODS: Final = ResourcePath("", "v1", "pods")
 NODES: Final = ResourcePath("", "v1", "nodes")

@@ -6,11 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 import click
 
 from berthmaster import __version__
+from berthmaster.cli.grouped import GroupedCommand
 
 _SHOWN = ("aiohttp", "msgspec", "numpy", "uvloop")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 def command() -> None:
     """Show the versions of Berthmaster, Python and the libraries on the hot path."""
     click.echo(f"berthmaster {__version__}")

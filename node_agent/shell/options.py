@@ -12,10 +12,10 @@ from kubeio.daemon import UsageError, user_agent
 from kubeio.durations import format_duration
 from kubeio.logs import LogFormat
 from kubeio.serving_options import ServingOptions
+from node_agent.shell.defaults import DEFAULT_PORT
 from node_agent.shell.observation_options import ObservationOptions
 from node_agent.shell.pod_source import shown_url
 
-DEFAULT_PORT: Final = 10260
 DEFAULT_PERIOD_SECONDS: Final = 20.0
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 _NODE_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)

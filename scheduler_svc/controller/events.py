@@ -17,6 +17,7 @@ from kubeio.client import KubeClient, Lane
 from kubeio.errors import ApiError, ConflictError, KubeError, ServerError, TooManyRequestsError
 from kubeio.resources import ResourcePath
 from scheduler_svc.controller.custom_resources import ObjectKey
+from scheduler_svc.controller.defaults import CONTROLLER_NAME
 from scheduler_svc.core.clock import Now
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.complaints import Complaints
@@ -25,7 +26,6 @@ from scheduler_svc.shell.timestamps import format_micro_time
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
-CONTROLLER_NAME: Final = "berthmaster-controller"
 EVENTS: Final = ResourcePath("events.k8s.io", "v1", "events")
 NAMESPACE_OF_CLUSTER_SCOPED: Final = "default"
 """Where Events about objects without a namespace are: kubectl describe looks there."""

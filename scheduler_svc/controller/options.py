@@ -9,7 +9,7 @@ from kubeio.daemon import user_agent
 from kubeio.durations import format_duration
 from kubeio.logs import LogFormat
 from kubeio.serving_options import ServingOptions
-from scheduler_svc.controller.events import CONTROLLER_NAME
+from scheduler_svc.controller.defaults import DEFAULT_PORT, LEASE_NAME
 from scheduler_svc.controller.profiles.reconciler import Rules
 from scheduler_svc.shell.config import (
     ConfigurationError,
@@ -20,11 +20,10 @@ from scheduler_svc.shell.config.schema import DEFAULT_SCHEDULER_NAME as KUBE_SCH
 from scheduler_svc.shell.config.schema import LeaderElection
 from scheduler_svc.shell.configuration_file import read_configuration
 from scheduler_svc.shell.custom_plugins import load_custom_plugins
+from scheduler_svc.shell.defaults import DEFAULT_SCHEDULER_NAME
 from scheduler_svc.shell.scheduler_profiles.validation import plugin_registry
-from scheduler_svc.shell.shared_options import DEFAULT_SCHEDULER_NAME, LeaderElectionOptions
+from scheduler_svc.shell.shared_options import LeaderElectionOptions
 
-DEFAULT_PORT: Final = 10261
-LEASE_NAME: Final = CONTROLLER_NAME
 _COMMAND_LINE: Final = "the command line"
 
 

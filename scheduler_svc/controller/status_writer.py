@@ -21,7 +21,7 @@ from kubeio.errors import (
     KubeError,
     NotFoundError,
 )
-from scheduler_svc.controller.events import CONTROLLER_NAME
+from scheduler_svc.controller.defaults import CONTROLLER_NAME
 from scheduler_svc.controller.holdings import HeldObject, hold
 from scheduler_svc.shell.complaints import Complaints
 

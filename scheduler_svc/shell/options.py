@@ -6,7 +6,8 @@ from kubeio.logs import LogFormat
 from kubeio.serving_options import ServingOptions
 from scheduler_svc.core.pod_groups import GroupTiming
 from scheduler_svc.shell.config import Configuration
-from scheduler_svc.shell.shared_options import DEFAULT_SCHEDULER_NAME, LeaderElectionOptions
+from scheduler_svc.shell.defaults import DEFAULT_SCHEDULER_NAME
+from scheduler_svc.shell.shared_options import LeaderElectionOptions
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,12 +1,8 @@
 """What the command lines of the scheduler and of the controller say alike."""
 
-from typing import Final
-
 import msgspec
 
 from scheduler_svc.shell.config.schema import LeaderElection
-
-DEFAULT_SCHEDULER_NAME: Final = "berthmaster"
 
 
 class LeaderElectionOptions(msgspec.Struct, frozen=True, kw_only=True):

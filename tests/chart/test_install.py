@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from berthmaster.cli.explain import command as explain_command
+from berthmaster.cli.explain_flags import command as explain_command
 from deploy.controlplane import ControlPlane
 from tests.chart.cluster import (
     Key,

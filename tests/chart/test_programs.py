@@ -9,7 +9,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from berthmaster.cli.agent import command as agent_command
+from berthmaster.cli.agent_flags import command as agent_command
 from berthmaster.cli.root import cli
 from tests.chart.rendering import VARIANTS, Document, Helm, find, values_of
 

@@ -28,8 +28,8 @@ from kubeio.errors import KubeError, NotFoundError
 from kubeio.login import KubeConfigError
 from kubeio.pod_proxy import proxied, proxied_client, serving_token
 from kubeio.resources import ResourcePath
+from node_agent.shell.defaults import DEFAULT_PORT
 from node_agent.shell.kubelet.divergence_routes import DIVERGENCES, DivergencesView
-from node_agent.shell.options import DEFAULT_PORT
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.endpoint import Explanation

@@ -15,7 +15,7 @@ from berthmaster.cli.diagnosis.facts import Facts, Unread
 from berthmaster.cli.diagnosis.finding import Finding, Severity
 from berthmaster.cli.diagnosis.judgement import verdict
 from berthmaster.cli.diagnosis.room import Room, room_left
-from berthmaster.cli.timeline_drawing import printable
+from berthmaster.cli.printing import printable
 
 NAMES_SHOWN: Final = 4
 _STYLES: Final = {

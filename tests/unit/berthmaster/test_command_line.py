@@ -74,6 +74,20 @@ def test_help_names_every_command_and_imports_none() -> None:
     assert output.endswith("[]\n")
 
 
+@pytest.mark.parametrize("command", SUBCOMMANDS)
+def test_help_of_a_command_needs_nothing_of_what_it_does(command: str) -> None:
+    code = (
+        "import sys; from berthmaster.cli.root import cli; "
+        f"cli(['{command}', '--help'], standalone_mode=False); "
+        "heavy = ('numpy', 'aiohttp', 'kopf', 'rich', 'yaml', 'asyncio', 'scheduler_svc.core'); "
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    script = [sys.executable, "-c", code]
+    output = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    assert output.startswith("Usage:")
+    assert output.endswith("[]\n")
+
+
 def test_version_is_told_both_ways() -> None:
     assert invoke("--version").output == f"berthmaster, version {__version__}\n"
     assert invoke("version").output.splitlines()[0] == f"berthmaster {__version__}"

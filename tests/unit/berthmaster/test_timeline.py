@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from berthmaster.cli import timeline
+from berthmaster.cli.timeline_flags import command
 from berthmaster.cli.timeline_source import TimelineError, TimelineRequest, Told
 from tests.unit.berthmaster.test_timeline_source import agents_timeline
 
@@ -29,7 +30,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[TimelineRequest]:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(timeline.command, list(arguments))
+    return CliRunner().invoke(command, list(arguments))
 
 
 def test_bars_without_colours_in_a_pipe(asked: list[TimelineRequest]) -> None:
@@ -120,10 +121,11 @@ def test_notes_and_errors_are_printable(monkeypatch: pytest.MonkeyPatch) -> None
 
 FULL_DISK = """
 from berthmaster.cli import timeline
+from berthmaster.cli.timeline_flags import command
 from tests.unit.berthmaster.test_timeline_source import agents_timeline
 async def read(_): return timeline.Told(agents_timeline(), "x")
 timeline.read_timeline = read
-timeline.command()
+command()
 """
 
 
