@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from benchmarks.pod_entry import as_in_a_pod
+from benchmarks.service_account import as_in_a_pod
 from deploy.controlplane import ControlPlane
 
 NODE_NAME: Final = "bench-node"

@@ -22,9 +22,9 @@ from benchmarks.cluster import PODS, Cluster, each_of, encode
 from benchmarks.errors import BenchmarkError
 from benchmarks.footprint import mebibytes
 from benchmarks.machine import Quietness, look_around
-from benchmarks.pod_entry import as_in_a_pod
 from benchmarks.processes import Memory, read_cpu, read_memory
 from benchmarks.scheduler_process import SchedulerProcess, running
+from benchmarks.service_account import as_in_a_pod
 from benchmarks.workloads import ControllerWorkload, Workloads
 from deploy.controlplane import ControlPlane
 from kubeio.client import MERGE_PATCH

@@ -3,18 +3,16 @@
 A kubeconfig costs an import of 38 MiB that no Pod pays (`kubeio.kubeconfig`), so what runs
 in one must not be measured with it. Arguments: the command's name; a folder with what
 Kubernetes mounts, at one place only, for a ServiceAccount; the API server's host and port;
-then the command's own. `as_in_a_pod` gives them.
+then the command's own. `service_account` gives them.
+
+It imports nothing but the command: it is measured with it.
 """
 
-import importlib
 import os
 import sys
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from urllib.parse import urlsplit
 
-from deploy.controlplane import ControlPlane
+from berthmaster.cli.root import PROGRAM, cli
 from kubeio.credentials import Credentials
 
 
@@ -29,22 +27,7 @@ def main() -> None:
     }
     load = partial(Credentials.load, service_account_directory=directory)
     Credentials.load = load  # type: ignore[method-assign]
-    command = importlib.import_module(f"berthmaster.cli.{name}").command
-    command(arguments, prog_name=f"berthmaster {name}")
-
-
-def as_in_a_pod(plane: ControlPlane, command: str) -> Sequence[str | Path]:
-    """Give the begin of the command line; writes what a Pod has of its ServiceAccount."""
-    directory = plane.directory.component_kubeconfigs / "service-account"
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "token").write_text(plane.token)
-    (directory / "ca.crt").write_bytes(Path(plane.ca_path).read_bytes())
-    (directory / "namespace").write_text("kube-system")
-    url = urlsplit(plane.url)
-    return (
-        *(sys.executable, "-m", "benchmarks.pod_entry", command),
-        *(directory, str(url.hostname), str(url.port)),
-    )
+    cli([name, *arguments], prog_name=PROGRAM)
 
 
 if __name__ == "__main__":
