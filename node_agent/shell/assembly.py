@@ -1,9 +1,11 @@
 """Builds the parts of the agent and connects them; nothing is started here."""
 
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,6 +18,7 @@ from kubeio.api_call_metrics import ApiCallMetrics
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.instruments import LoopCollector, MetricSource, gauge
+from kubeio.login import find_kubeconfig
 from kubeio.loop_lag import LoopLag
 from kubeio.serving import HttpsServer
 from kubeio.watch_metrics import WatchMetrics
@@ -29,6 +32,7 @@ from node_agent.shell.http_source import HttpSource
 from node_agent.shell.journal import Journal
 from node_agent.shell.kubelet.attachment import attach_observation
 from node_agent.shell.metrics import ShadowMetrics, SourceMetrics
+from node_agent.shell.node_name import warn_of_missing_node
 from node_agent.shell.options import AgentOptions
 from node_agent.shell.pod_source import PodSource, RefusedManifests
 from node_agent.shell.sync_loop import SyncLoop
@@ -40,10 +44,14 @@ ATTACHMENTS: Final[tuple[Attach, ...]] = (attach_observation,)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The client of the API server, and the count of what goes over it."""
+    """The client of the API server, and the count of what goes over it.
+
+    `is_by_kubeconfig`: somebody has started the agent by hand, and not in a Pod.
+    """
 
     client: KubeClient
     calls: ApiCallMetrics
+    is_by_kubeconfig: bool = False
 
 
 async def open_access(options: AgentOptions, stack: AsyncExitStack) -> Access:
@@ -58,7 +66,8 @@ async def open_access(options: AgentOptions, stack: AsyncExitStack) -> Access:
     calls = ApiCallMetrics(urlsplit(credentials.server_url).netloc)
     client = KubeClient(credentials, user_agent=options.user_agent, observe_call=calls.observe)
     await stack.enter_async_context(client)
-    return Access(client=client, calls=calls)
+    found = find_kubeconfig(options.kubeconfig, os.environ)
+    return Access(client=client, calls=calls, is_by_kubeconfig=found is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +112,8 @@ def assemble(
             metrics += [source, WatchMetrics({"pods": source.reflector})]
     work: dict[str, Work] = {"sync loop": loop.run, "loop lag": lag.run}
     work |= {f"source {source.source.value}": source.run for source in sources}
+    if access.is_by_kubeconfig:
+        work["node name"] = partial(warn_of_missing_node, access.client, options.node_name)
     for attachment in attached:
         for observer in attachment.observers:
             agent.attach(observer)
