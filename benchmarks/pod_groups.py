@@ -6,8 +6,6 @@ before the clock starts; the latter have been tried, and all is quiet. The membe
 created one after the other, then those of the next one.
 """
 
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,18 +13,16 @@ import msgspec
 import uvloop
 
 from benchmarks.berthmaster_process import Berthmaster
-from benchmarks.binding_watch import BindingWatch
-from benchmarks.cluster import PODS, Cluster, each_of
+from benchmarks.cluster import Cluster
+from benchmarks.contestants import rotated
 from benchmarks.distributions import Distribution, distribution
-from benchmarks.end_to_end import QUIET_TIMEOUT_SECONDS, rotated
-from benchmarks.errors import BenchmarkError
-from benchmarks.machine import Quietness, look_around, others_share, read_machine_cpu
+from benchmarks.machine import Quietness, look_around
 from benchmarks.pod_group_cluster import Members, define_pod_groups, faults_of_groups
-from benchmarks.processes import CpuSeconds, read_cpu, used_since, wait_quiet
 from benchmarks.scheduler_process import SchedulerProcess, running
 from benchmarks.shape_checks import faults_of, read_placement
 from benchmarks.shape_cluster import MEASURED, WAITING, WARM_UP, ShapeCluster
-from benchmarks.shapes import BIND_TIMEOUT_SECONDS, STALLED_SECONDS, ShapeRun, churning
+from benchmarks.shapes import ShapeRun, churning
+from benchmarks.throughput import ThroughputMeter
 from benchmarks.workloads import PodGroupVariant, PodGroupWorkload, Workloads
 from deploy.controlplane import ControlPlane
 
@@ -87,7 +83,9 @@ def _run(
         filling = _Filling(workload, workloads, variant, contestant.scheduler_name)
         uvloop.run(filling.fill(plane.kubeconfig_path))
         with running(contestant, plane) as process:
-            return uvloop.run(_Run(plane, filling, process).measure(quietness))
+            return uvloop.run(
+                _Run(plane, filling, process).measure(plane.kubeconfig_path, quietness)
+            )
 
 
 class _Filling:
@@ -145,81 +143,39 @@ class _Run:
     """One run."""
 
     def __init__(self, plane: ControlPlane, filling: _Filling, process: SchedulerProcess) -> None:
-        self._kubeconfig = plane.kubeconfig_path
         self._filling = filling
-        self._process = process
-        self._servers = {**plane.pids, "scheduler": process.pid}
-        self._pids = {**self._servers, "client": os.getpid()}
-        self._created_at_seconds: dict[str, float] = {}
+        concurrency = filling.workload.create_concurrency
+        self._meter = ThroughputMeter(plane, process, create_concurrency=concurrency)
         self._faults: list[str] = []
 
-    async def measure(self, quietness: Quietness) -> PodGroupRun:
-        filling = self._filling
-        async with Cluster.connect(self._kubeconfig) as cluster:
+    async def measure(self, kubeconfig: Path, quietness: Quietness) -> PodGroupRun:
+        filling, meter = self._filling, self._meter
+        async with Cluster.connect(kubeconfig) as cluster:
             await self._schedule(cluster, filling.warm_up)
-            if await self._wait_quiet() is None:
+            if await meter.wait_quiet() is None:
                 self._faults.append("the processes did not come to rest before the run")
-            self._created_at_seconds.clear()
+            meter.begin()
             async with churning(filling.shape(cluster), filling.workload):
-                machine_before, cpu_before = read_machine_cpu(), read_cpu(self._pids)
                 bound_at = await self._schedule(cluster, filling.measured)
-                machine_bound, cpu_bound = read_machine_cpu(), read_cpu(self._pids)
-            servers = await self._wait_quiet()
-            cpu_quiet = servers and {**read_cpu(self._pids), **servers}
+                meter.note_bound()
+            run = await meter.finish(filling.variant.name, quietness, bound_at)
             placement = await read_placement(cluster)
         groups = filling.measured.groups()
         faults = [*faults_of(placement), *faults_of_groups(groups, bound_at, placement)]
-        created_at = self._created_at_seconds
-        cpu_until_bound = used_since(cpu_before, cpu_bound)
         return PodGroupRun(
-            contestant=filling.variant.name,
-            pod_count=len(bound_at),
-            quietness=quietness,
-            bound_seconds=max(bound_at.values(), default=0) - min(created_at.values()),
-            latency_milliseconds=distribution(
-                [(bound_at[pod] - created_at[pod]) * 1000 for pod in bound_at]
-            ),
-            cpu_until_bound=cpu_until_bound,
-            cpu_until_quiet=cpu_quiet and used_since(cpu_before, cpu_quiet),
-            others_share=others_share(machine_before, machine_bound, sum(cpu_until_bound.values())),
+            **msgspec.structs.asdict(run),
             churn_pod_count=0,
             churn_bound_count=0,
             faults=(*self._faults, *faults),
             together_milliseconds=together(groups, bound_at) if groups else None,
         )
 
-    async def _wait_quiet(self) -> CpuSeconds | None:
-        return await wait_quiet(self._servers, timeout_seconds=QUIET_TIMEOUT_SECONDS)
-
-    async def _schedule(self, cluster: Cluster, members: Members) -> dict[str, float]:
+    async def _schedule(self, cluster: Cluster, members: Members) -> Mapping[str, float]:
         """Create Pods and wait until all are bound; gives when each was."""
-        resource = PODS.in_namespace(members.namespace)
-
-        async def create(pod: tuple[str, bytes]) -> None:
-            name, body = pod
-            self._created_at_seconds[name] = time.perf_counter()
-            await cluster.create(resource, body)
-
-        pods, count = list(members.pods()), members.pod_count
-        async with BindingWatch.of(cluster.client, members.namespace) as watch:
-            await each_of(pods, create, concurrency=self._filling.workload.create_concurrency)
-            try:
-                await watch.wait_bound(
-                    count,
-                    check=lambda: self._check(watch),
-                    timeout_seconds=BIND_TIMEOUT_SECONDS,
-                )
-            except BenchmarkError as error:
-                self._faults.append(
-                    f"{len(watch.bound_at_seconds):,} of {count:,} Pods were bound in "
-                    f"{members.namespace}: {error}"
-                )
-            return dict(watch.bound_at_seconds)
-
-    def _check(self, watch: BindingWatch) -> None:
-        self._process.check_alive()
-        if time.perf_counter() - watch.changed_at_seconds > STALLED_SECONDS:
-            raise BenchmarkError(f"none was bound for {STALLED_SECONDS:.0f} s")
+        bound_at, fault = await self._meter.schedule(cluster, members.namespace, members.pods())
+        if fault:
+            self._faults.append(fault)
+        return bound_at
 
 
 def together(

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from benchmarks.contestants import BERTHMASTER, KUBE_SCHEDULER, RAW
 from benchmarks.core_decisions import CoreResult, CoreRun
-from benchmarks.end_to_end import BERTHMASTER, KUBE_SCHEDULER, RAW, EndToEndResult, EndToEndRun
+from benchmarks.end_to_end import EndToEndResult, EndToEndRun
 from benchmarks.footprint import FootprintResult, FootprintRun, mebibytes
 from benchmarks.tables import Table
 from benchmarks.verdicts import (

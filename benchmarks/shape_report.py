@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks.end_to_end import BERTHMASTER, KUBE_SCHEDULER, RAW
+from benchmarks.contestants import BERTHMASTER, KUBE_SCHEDULER, RAW
 from benchmarks.shapes import ShapeResult, ShapeRun
 from benchmarks.tables import Table
 from benchmarks.verdicts import NOTHING, Comparison, at_least_times, cell

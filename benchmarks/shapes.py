@@ -8,79 +8,38 @@ is bound, or in which something is wrong, says so in its faults; the others go o
 
 import asyncio
 import contextlib
-import os
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 import msgspec
 import uvloop
 
-from benchmarks.binding_watch import BindingWatch
-from benchmarks.cluster import PODS, Cluster, each_of
-from benchmarks.distributions import Distribution, distribution
-from benchmarks.end_to_end import CONTESTANTS, QUIET_TIMEOUT_SECONDS, RAW, rotated
-from benchmarks.errors import BenchmarkError
-from benchmarks.machine import Quietness, look_around, others_share, read_machine_cpu
-from benchmarks.processes import CpuSeconds, read_cpu, used_since, wait_quiet
+from benchmarks.cluster import Cluster, each_of
+from benchmarks.contestants import CONTESTANTS, name_of, rotated, scheduler_name_of
+from benchmarks.machine import Quietness, look_around
 from benchmarks.raw_binder import RawBinder
 from benchmarks.scheduler_process import Contestant, SchedulerProcess, running
 from benchmarks.shape_checks import Object, faults_of, read_placement
 from benchmarks.shape_cluster import CHURN, MEASURED, WARM_UP, PodMaker, ShapeCluster
+from benchmarks.throughput import ThroughputMeter, ThroughputRun
 from benchmarks.workloads import ShapeWorkload, Workloads
 from deploy.controlplane import ControlPlane
 
-STALLED_SECONDS: Final = 45.0
-"""No Pod was bound for so long: no more will be."""
-BIND_TIMEOUT_SECONDS: Final = 600.0
 
-
-class ShapeRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One run; times from the first create that was sent.
+class ShapeRun(ThroughputRun, frozen=True, kw_only=True):
+    """One run.
 
     Attributes
     ----------
-    pod_count
-        Pods that were bound.
-    bound_seconds
-        Until the watch told of the last of them.
-    latency_milliseconds
-        Of each Pod: from its own create to the watch's word that it is bound.
-    cpu_until_bound, cpu_until_quiet
-        CPU seconds by process. The latter is None if the quiet never came.
-    others_share
-        Part of the machine's CPU that others used until the last Pod was bound.
     churn_pod_count, churn_bound_count
         Pods that the client created besides and that are still there; those on a Node.
     faults
         What was wrong; empty for a good run.
     """
 
-    contestant: str
-    pod_count: int
-    quietness: Quietness
-    bound_seconds: float
-    latency_milliseconds: Distribution
-    cpu_until_bound: CpuSeconds
-    cpu_until_quiet: CpuSeconds | None
-    others_share: float
     churn_pod_count: int
     churn_bound_count: int
     faults: tuple[str, ...]
-
-    @property
-    def pods_per_second(self) -> float:
-        """Throughput, from the first create to the last Pod bound."""
-        return self.pod_count / self.bound_seconds if self.bound_seconds else 0.0
-
-    @property
-    def scheduler_cpu_milliseconds(self) -> float | None:
-        """CPU of the scheduler a Pod, until quiet if that came; None for the raw bind run."""
-        used = self.cpu_until_quiet or self.cpu_until_bound
-        if "scheduler" not in used or not self.pod_count:
-            return None
-        return used["scheduler"] * 1000 / self.pod_count
 
 
 class ShapeResult(msgspec.Struct, frozen=True):
@@ -121,13 +80,13 @@ def _run(
     tell: Callable[[str], None],
 ) -> ShapeRun:
     quietness = look_around(tell)
-    scheduler_name = contestant.scheduler_name if contestant else "nobody"
     with ControlPlane(state_dir, with_controller_manager=False) as plane:
+        scheduler_name = scheduler_name_of(contestant)
         uvloop.run(_fill(plane.kubeconfig_path, workloads, shape, scheduler_name))
         with contextlib.ExitStack() as stack:
             process = stack.enter_context(running(contestant, plane)) if contestant else None
-            run = _Run(plane, workloads, shape, scheduler_name, process)
-            return uvloop.run(run.measure(contestant.name if contestant else RAW, quietness))
+            run = _Run(plane, workloads, shape, contestant, process)
+            return uvloop.run(run.measure(plane.kubeconfig_path, quietness))
 
 
 async def _fill(
@@ -138,33 +97,28 @@ async def _fill(
 
 
 class _Run:
-    """One run; `process` is None for the raw bind run."""
+    """One run; `contestant` and `process` are None for the raw bind run."""
 
     def __init__(
         self,
         plane: ControlPlane,
         workloads: Workloads,
         shape: ShapeWorkload,
-        scheduler_name: str,
+        contestant: Contestant | None,
         process: SchedulerProcess | None,
     ) -> None:
-        self._kubeconfig = plane.kubeconfig_path
         self._workloads = workloads
         self._shape = shape
-        self._scheduler_name = scheduler_name
-        self._process = process
-        self._servers = dict(plane.pids)
-        if process is not None:
-            self._servers["scheduler"] = process.pid
-        self._pids = {**self._servers, "client": os.getpid()}
-        self._created_at_seconds: dict[str, float] = {}
+        self._contestant = contestant
+        self._meter = ThroughputMeter(plane, process, create_concurrency=shape.create_concurrency)
         self._faults: list[str] = []
 
-    async def measure(self, name: str, quietness: Quietness) -> ShapeRun:
-        shape = self._shape
-        async with Cluster.connect(self._kubeconfig) as cluster:
-            filler = ShapeCluster(cluster, self._workloads, shape, self._scheduler_name)
-            raw = RawBinder(cluster, node_count=shape.node_count)
+    async def measure(self, kubeconfig: Path, quietness: Quietness) -> ShapeRun:
+        shape, meter, is_raw = self._shape, self._meter, self._contestant is None
+        async with Cluster.connect(kubeconfig) as cluster:
+            scheduler_name = scheduler_name_of(self._contestant)
+            filler = ShapeCluster(cluster, self._workloads, shape, scheduler_name)
+            raw = RawBinder(cluster, node_count=shape.node_count) if is_raw else None
             warm_up, measured = filler.makers()
             for maker, namespace, count in (
                 (warm_up, WARM_UP, shape.warm_up_pod_count),
@@ -172,30 +126,18 @@ class _Run:
             ):
                 await self._create_needed(filler, maker, namespace, count)
             await self._schedule(filler, raw, warm_up, WARM_UP, shape.warm_up_pod_count)
-            if await wait_quiet(self._servers, timeout_seconds=QUIET_TIMEOUT_SECONDS) is None:
+            if await meter.wait_quiet() is None:
                 self._faults.append("the processes did not come to rest before the run")
-            self._created_at_seconds.clear()
+            meter.begin()
             async with churning(filler, shape):
-                machine_before, cpu_before = read_machine_cpu(), read_cpu(self._pids)
                 bound_at = await self._schedule(filler, raw, measured, MEASURED, shape.pod_count)
-                machine_bound, cpu_bound = read_machine_cpu(), read_cpu(self._pids)
-            cpu_quiet = await self._read_quiet_cpu()
+                meter.note_bound()
+            run = await meter.finish(name_of(self._contestant), quietness, bound_at)
             placement = await read_placement(cluster)
-        if self._process is not None:
+        if not is_raw:
             self._faults += faults_of(placement)
-        created_at = self._created_at_seconds
-        cpu_until_bound = used_since(cpu_before, cpu_bound)
         return ShapeRun(
-            contestant=name,
-            pod_count=len(bound_at),
-            quietness=quietness,
-            bound_seconds=max(bound_at.values(), default=0) - min(created_at.values()),
-            latency_milliseconds=distribution(
-                [(bound_at[pod] - created_at[pod]) * 1000 for pod in bound_at]
-            ),
-            cpu_until_bound=cpu_until_bound,
-            cpu_until_quiet=cpu_quiet and used_since(cpu_before, cpu_quiet),
-            others_share=others_share(machine_before, machine_bound, sum(cpu_until_bound.values())),
+            **msgspec.structs.asdict(run),
             churn_pod_count=_count_churned([*placement.pods, *placement.pending]),
             churn_bound_count=_count_churned(placement.pods),
             faults=tuple(self._faults),
@@ -211,51 +153,26 @@ class _Run:
             await each_of(range(count), create, concurrency=self._shape.create_concurrency)
 
     async def _schedule(
-        self, filler: ShapeCluster, raw: RawBinder, maker: PodMaker, namespace: str, count: int
-    ) -> dict[str, float]:
+        self,
+        filler: ShapeCluster,
+        raw: RawBinder | None,
+        maker: PodMaker,
+        namespace: str,
+        count: int,
+    ) -> Mapping[str, float]:
         """Create Pods and wait until all are bound; gives when each was."""
-        pods = PODS.in_namespace(namespace)
-        bodies = [
-            (place[1], maker.body(place))
-            for place in (filler.place(namespace, index) for index in range(count))
-        ]
+        pods = _pods(filler, maker, namespace, count)
+        bound_at, fault = await self._meter.schedule(filler.cluster, namespace, pods, raw)
+        if fault:
+            self._faults.append(fault)
+        return bound_at
 
-        async def create(pod: tuple[str, bytes]) -> None:
-            name, body = pod
-            if self._process is None:
-                await raw.create_and_bind(pods, name, body, self._note_created)
-            else:
-                self._note_created(name)
-                await filler.cluster.create(pods, body)
 
-        async with BindingWatch.of(filler.cluster.client, namespace) as watch:
-            await each_of(bodies, create, concurrency=self._shape.create_concurrency)
-            try:
-                await watch.wait_bound(
-                    count,
-                    check=lambda: self._check(watch),
-                    timeout_seconds=BIND_TIMEOUT_SECONDS,
-                )
-            except BenchmarkError as error:
-                self._faults.append(
-                    f"{len(watch.bound_at_seconds):,} of {count:,} Pods were bound in "
-                    f"{namespace}: {error}"
-                )
-            return dict(watch.bound_at_seconds)
-
-    def _note_created(self, name: str) -> None:
-        self._created_at_seconds[name] = time.perf_counter()
-
-    def _check(self, watch: BindingWatch) -> None:
-        if self._process is not None:
-            self._process.check_alive()
-        if time.perf_counter() - watch.changed_at_seconds > STALLED_SECONDS:
-            raise BenchmarkError(f"none was bound for {STALLED_SECONDS:.0f} s")
-
-    async def _read_quiet_cpu(self) -> CpuSeconds | None:
-        """Give all CPU as it was when quiet came; the client's is what it is by now."""
-        servers = await wait_quiet(self._servers, timeout_seconds=QUIET_TIMEOUT_SECONDS)
-        return servers and {**read_cpu(self._pids), **servers}
+def _pods(
+    filler: ShapeCluster, maker: PodMaker, namespace: str, count: int
+) -> Iterator[tuple[str, bytes]]:
+    for place in (filler.place(namespace, index) for index in range(count)):
+        yield place[1], maker.body(place)
 
 
 @contextlib.asynccontextmanager

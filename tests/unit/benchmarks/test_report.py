@@ -4,9 +4,10 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from benchmarks.contestants import BERTHMASTER, KUBE_SCHEDULER, RAW
 from benchmarks.core_decisions import CoreResult, CoreRun
 from benchmarks.distributions import Distribution
-from benchmarks.end_to_end import BERTHMASTER, KUBE_SCHEDULER, RAW, EndToEndResult, EndToEndRun
+from benchmarks.end_to_end import EndToEndResult, EndToEndRun
 from benchmarks.footprint import FootprintResult, FootprintRun
 from benchmarks.machine import Machine, Quietness
 from benchmarks.processes import Memory

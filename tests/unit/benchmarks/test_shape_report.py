@@ -1,7 +1,7 @@
 """The shapes' tables: what is compared with what, and faults."""
 
+from benchmarks.contestants import BERTHMASTER, KUBE_SCHEDULER, RAW
 from benchmarks.distributions import Distribution
-from benchmarks.end_to_end import BERTHMASTER, KUBE_SCHEDULER, RAW
 from benchmarks.machine import Quietness
 from benchmarks.shape_report import shape_tables
 from benchmarks.shapes import ShapeResult, ShapeRun
