@@ -14,8 +14,6 @@ Differences are listed in `docs/pod-groups.md`.
 
 from collections.abc import Mapping
 
-import msgspec
-
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
@@ -27,18 +25,11 @@ from scheduler_svc.core.pod_groups.group_evictions import GroupEvictions
 from scheduler_svc.core.pod_groups.holds import Holds
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
 from scheduler_svc.core.pod_groups.returns import GroupReturns
-from scheduler_svc.core.pod_groups.trial import Trial, Unplaced
+from scheduler_svc.core.pod_groups.trial import Closest, Trial
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup, gather, missing_resources
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place, QueuedPodInfo, SchedulingQueue
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle
-
-
-class _Closest(msgspec.Struct):
-    """The trial that came closest: so many fitted, and these did not."""
-
-    placed_count: int = 0
-    unplaced: list[Unplaced] = []
 
 
 class GroupCycle:
@@ -125,7 +116,7 @@ class GroupCycle:
     ) -> list[Effect]:
         kept = self._holds.withdraw((pod.uid for pod in tried.pods), tried.name)
         own_rows = self._own_rows(tried, kept)
-        closest = _Closest()
+        closest = Closest()
         for terms in terms_of_trials(tried, self._cache.columns):
             trial = Trial(cycle, self._cache, terms, own_rows, now, stopwatch)
             trial.run(tried.members)
@@ -133,7 +124,7 @@ class GroupCycle:
                 self._holds.restore(kept)
                 return self._bind(trial, tried, now)
             if not closest.unplaced or len(trial.placed) > closest.placed_count:
-                closest = _Closest(len(trial.placed), trial.unplaced)
+                closest = Closest(len(trial.placed), trial.unplaced, trial.restricting)
             trial.undo()
         self._holds.restore(kept)
         evicting = self._evictions.begin(tried, cycle, now, stopwatch)
@@ -141,7 +132,7 @@ class GroupCycle:
             return evicting
         if tried.is_short:
             self._holds.wait(tried.name, tried.priority, now)
-        return self._returns.reject_short(tried, closest.placed_count, closest.unplaced, now)
+        return self._returns.reject_short(tried, closest, now)
 
     def _own_rows(
         self, tried: TriedGroup, kept: Mapping[str, tuple[PodInfo, str]]

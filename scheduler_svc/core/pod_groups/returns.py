@@ -4,7 +4,7 @@ Whoever comes back first brings the others along, so of a group that does not fi
 that found no Node wait for events; the others wait for those.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from scheduler_svc.core.clock import Now
@@ -15,7 +15,7 @@ from scheduler_svc.core.group_texts import group_message
 from scheduler_svc.core.plugins.gang_scheduling import MIN_RESOURCES, PACKING, GangScheduling
 from scheduler_svc.core.pod_groups.hindrance import shorten, shortfall
 from scheduler_svc.core.pod_groups.holds import Holds
-from scheduler_svc.core.pod_groups.trial import Unplaced
+from scheduler_svc.core.pod_groups.trial import Closest, Unplaced
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup
 from scheduler_svc.core.queue import QueuedPodInfo
 
@@ -60,31 +60,31 @@ class GroupReturns:
         text = group_message(tried.name.name, f"minResources: too little {lacking}")
         return self._reject_all(tried, text, {tried.members[0].pod.uid: _TOTAL_ROOM}, now)
 
-    def reject_short(
-        self, tried: TriedGroup, placed_count: int, unplaced: Sequence[Unplaced], now: Now
-    ) -> list[Effect]:
+    def reject_short(self, tried: TriedGroup, closest: Closest, now: Now) -> list[Effect]:
         """Put members back since too few of them fit at the same time."""
-        fitting_count = placed_count + len(tried.placed)
-        hindrances = [u.hindrance for u in unplaced]
+        fitting_count = closest.placed_count + len(tried.placed)
+        hindrances = [u.hindrance for u in closest.unplaced]
         reason = shortfall(tried.group.min_count, fitting_count, hindrances)
         packing = tried.group.packing
         is_packed = packing is not None and packing.is_required
         if packing is not None and is_packed:
             key = shorten(packing.topology_key)
-            reason += f" (in one {key})" if placed_count or unplaced else f": no Node has {key}"
+            was_tried = closest.placed_count or closest.unplaced
+            reason += f" (in one {key})" if was_tried else f": no Node has {key}"
         text = group_message(tried.name.name, reason, [h.message for h in hindrances])
         rejectors: dict[str, Rejectors] = {}
-        for u in unplaced:
+        for u in closest.unplaced:
             if u.hindrance.rejectors is None:
                 # Something went wrong, and no event tells when it is right again.
                 return [e for m in tried.members for e in self._failures.fail(m, text, now)]
             rejectors[u.queued.pod.uid] = u.hindrance.rejectors
         one_of_each = {member.pod.shape: member.pod.uid for member in tried.members}
         if is_packed or len(one_of_each) > 1:
-            # Room for any of them may do: it then leaves its place to one that has none.
+            # Another Node for any of them may do: it then leaves its place to one that has none.
             room = _DOMAIN if is_packed else ROOM
-            for uid in one_of_each.values():
-                rejectors[uid] = _join(rejectors.get(uid, OWN), room)
+            for shape, uid in one_of_each.items():
+                elsewhere = _join(Rejectors(closest.restricting.get(shape, frozenset())), room)
+                rejectors[uid] = _join(rejectors.get(uid, OWN), elsewhere)
         return self._reject_all(tried, text, rejectors, now)
 
     def _reject_all(

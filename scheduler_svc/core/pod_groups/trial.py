@@ -2,7 +2,7 @@
 
 Each is judged with those before it in place, by the same evaluations as any Pod. Of Pods alike
 only the first that fits nowhere is asked why: what comes after it in the trial takes room and gives
-none, but for rules that want other Pods near, so those are asked again after others.
+none, but for rules that want Pods near or spread evenly, so those are asked again after others.
 
 Source: pkg/scheduler/schedule_one_podgroup.go (`podGroupSchedulingDefaultAlgorithm`), v1.36.3.
 """
@@ -23,11 +23,12 @@ from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.placement import Placement, Refusal
 from scheduler_svc.core.pod_groups.fullest import fullest_row
 from scheduler_svc.core.pod_groups.hindrance import Hindrance, failure, hindrance
+from scheduler_svc.core.pods import PodShape
 from scheduler_svc.core.queue import QueuedPodInfo
 from scheduler_svc.core.scheduling_cycle import Outlook, SchedulingCycle
 from scheduler_svc.core.status import Code
 
-_WANTING_COMPANY: Final = "InterPodAffinity"
+_WANTING_COMPANY: Final = frozenset({"InterPodAffinity", "PodTopologySpread"})
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -47,10 +48,19 @@ class Unplaced(msgspec.Struct, frozen=True):
     hindrance: Hindrance
 
 
+class Closest(msgspec.Struct, frozen=True):
+    """What came of the trial in which most members fitted; `restricting` as in `Trial`."""
+
+    placed_count: int = 0
+    unplaced: Sequence[Unplaced] = ()
+    restricting: Mapping[PodShape, frozenset[str]] = {}
+
+
 class Trial:
     """One trial; `placed` and `unplaced` say how it went. Undo it, or bind all that are placed.
 
     `own_rows` are the rows that members have room kept on: they go there if it is feasible.
+    `restricting` has, by shape, the plugins that have a say in where such members may be.
     """
 
     def __init__(
@@ -70,6 +80,7 @@ class Trial:
         self._own_rows = own_rows
         self.placed: list[Placement] = []
         self.unplaced: list[Unplaced] = []
+        self.restricting: dict[PodShape, frozenset[str]] = {}
 
     def run(self, members: Sequence[QueuedPodInfo]) -> None:
         """Place all that fit, in that order."""
@@ -98,6 +109,8 @@ class Trial:
         cycle, pod = self.cycle, queued.pod
         outlook = cycle.look(pod, self.stopwatch)
         prepared = outlook.evaluation.prepared
+        if pod.shape not in self.restricting:
+            self.restricting[pod.shape] = frozenset(plugin.name for plugin, _ in prepared.filters)
         if (failed := prepared.failure()) is not None:
             return failure(failed.message)
         if prepared.rejection is not None and prepared.rejection.code is Code.ERROR:
@@ -149,4 +162,4 @@ class Trial:
 
 def _wants_company(hindrance: Hindrance) -> bool:
     rejectors = hindrance.rejectors
-    return rejectors is not None and _WANTING_COMPANY in rejectors.unschedulable
+    return rejectors is not None and not _WANTING_COMPANY.isdisjoint(rejectors.unschedulable)

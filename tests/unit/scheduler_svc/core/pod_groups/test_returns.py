@@ -1,10 +1,14 @@
 """Members that go back to the queue: with what text, and what calls them again."""
 
+import msgspec
+
 from scheduler_svc.core.events import NodeUpserted
 from tests.builders import make_node_info, make_pod_info
 from tests.gangs import make_group, make_member, make_members
+from tests.unit.scheduler_svc.core.pod_groups.companies import away_from
 from tests.unit.scheduler_svc.core.pod_groups.stages import (
     FOUR_CPUS,
+    TWO_CPUS,
     Stage,
     messages,
 )
@@ -51,6 +55,21 @@ def test_room_for_another_member_calls_the_group() -> None:
     stage.delete(inhabitant)
     stage.run()
     assert stage.bound == {"first": "small", "second": "large"}
+
+
+def test_whatever_lets_another_member_be_elsewhere_calls_the_group() -> None:
+    """The small one takes the only place of the large one until it may be beside another Pod."""
+    nodes = [make_node_info(name, cpu=4, labels={"host": name}) for name in ("n1", "n2")]
+    neighbour = make_pod_info("neighbour", requests=TWO_CPUS, labels={"app": "loud"}, node="n2")
+    stage = Stage(nodes=nodes, groups=[make_group()], placed=[neighbour])
+    small = make_member("small", requests=TWO_CPUS, priority=1, away=away_from("loud"))
+    stage.add(small, make_member("large", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(5)
+    assert stage.bound == {}
+    stage.add(msgspec.structs.replace(neighbour, labels=(("app", "quiet"),)))
+    stage.run()
+    assert stage.bound == {"small": "n2", "large": "n1"}
 
 
 def test_room_where_no_member_fits_counts_for_min_resources() -> None:

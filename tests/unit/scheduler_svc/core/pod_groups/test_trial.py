@@ -7,13 +7,17 @@ from scheduler_svc.core.columns import NodeColumns
 from scheduler_svc.core.effects import PatchPodCondition
 from scheduler_svc.core.framework.cluster_evaluation import ClassEvaluation
 from scheduler_svc.core.framework.interface import Plugin, PreFilterPlugin, PreFilterResult, State
+from scheduler_svc.core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.status import SUCCESS, Code, Status
 from tests.builders import GPU, make_node_info
 from tests.gangs import make_group, make_member, make_members
 from tests.scripted_plugins import Filtering, Reserving
-from tests.unit.scheduler_svc.core.pod_groups.companies import near_small
+from tests.unit.scheduler_svc.core.pod_groups.companies import (
+    near_small,
+    over_zones_whatever_the_affinity,
+)
 from tests.unit.scheduler_svc.core.pod_groups.stages import (
     TWO_CPUS,
     Stage,
@@ -41,6 +45,26 @@ def test_company_of_other_members_may_come_later_in_the_order() -> None:
     stage.run()
     assert len(set(stage.bound.values())) == 1
     assert len(stage.bound) == 2
+
+
+def test_members_that_are_to_be_spread_over_what_others_reach() -> None:
+    """Of two that only a may have the second has to wait until b has the first of the others."""
+    nodes = [make_node_info(zone, cpu=8, labels={"zone": zone}) for zone in ("a", "b")]
+    spread = PodTopologySpread()
+    plugins = {at: [*points()[at], spread] for at in ("preFilter", "filter")}
+    stage = Stage(nodes, [make_group(min_count=4)], plugins=points(**plugins))
+    for number, (zone, cpu) in enumerate((("a", "2"), ("a", "2"), ("b", "1"), ("b", "1"))):
+        stage.add(
+            make_member(
+                f"m{number}",
+                requests={"cpu": cpu},
+                labels={"app": "web"},
+                selector={"zone": zone},
+                spread=[over_zones_whatever_the_affinity()],
+            )
+        )
+    stage.run()
+    assert stage.bound == {"m0": "a", "m1": "a", "m2": "b", "m3": "b"}
 
 
 class Failing(PreFilterPlugin):
