@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,6 +22,7 @@ from aiohttp import web
 from deploy.controlplane import ControlPlane
 from kubeio.certificates import ServingCertificate
 from node_agent.core.timestamps import format_nanoseconds, unix_nanoseconds
+from tests.integration import forked
 from tests.integration.agent_process import AgentProcess
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_faults.loop_thread import LoopThread
@@ -188,10 +188,10 @@ def metrics_of(process: AgentProcess, plane: ControlPlane) -> str:
 
 
 def run_timeline(plane: ControlPlane, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "berthmaster", "timeline", *arguments, "-n", NAMESPACE]
+    command = ["timeline", *arguments, "-n", NAMESPACE]
     if "--agent" not in arguments:
         command += ["--kubeconfig", str(plane.kubeconfig_path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return forked.run(*command)
 
 
 PULLED = (

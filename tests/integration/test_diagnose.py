@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from deploy.controlplane import ControlPlane, Reporter
+from tests.integration import forked
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_process import SchedulerProcess
 
@@ -122,8 +123,7 @@ def diagnose(
     plane: ControlPlane, *arguments: str, kubeconfig: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     path = kubeconfig or plane.kubeconfig_path
-    command = [sys.executable, "-m", "berthmaster", "diagnose", "--kubeconfig", str(path)]
-    return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+    return forked.run("diagnose", "--kubeconfig", str(path), *arguments)
 
 
 def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -315,7 +315,7 @@ def test_a_scheduler_outside_the_cluster_is_told_by_its_lease(
 
 
 def test_leases_without_a_leader_are_problems(plane: ControlPlane) -> None:
-    create_lease(plane, "kube-system", "berthmaster-stale", "gone_1", 3600)
+    create_lease(plane, "kube-system", "berthmaster-stale", "gone_1", 3630)
     create_lease(plane, "kube-system", "berthmaster-free", "", 3600)
     create(plane, f"{SHOP}/pods", pod("waits", "1", schedulerName="stale"))
     stale = Findings(report(diagnose(plane, "--scheduler-name", "stale", "-o", "json")))

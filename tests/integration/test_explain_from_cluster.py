@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from deploy.controlplane import ControlPlane, Reporter
+from tests.integration import forked
 from tests.integration.rest import create
 
 pytestmark = pytest.mark.integration
@@ -50,14 +50,8 @@ def explain(
     plane: ControlPlane, *arguments: str, stdin: str = "", kubeconfig: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     path = str(kubeconfig or plane.kubeconfig_path)
-    command = [sys.executable, "-m", "berthmaster", "explain", "--from-cluster", *arguments]
-    return subprocess.run(
-        [*command, "--kubeconfig", path, "-o", "json"],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    flags = ("--kubeconfig", path, "-o", "json")
+    return forked.run("explain", "--from-cluster", *arguments, *flags, stdin=stdin)
 
 
 def answers(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:

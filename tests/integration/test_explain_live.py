@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from deploy.controlplane import ControlPlane, Reporter
+from tests.integration import forked
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_process import SchedulerProcess
 
@@ -63,14 +63,8 @@ def port_of(process: SchedulerProcess) -> int:
 def explain(
     plane: ControlPlane, *arguments: str, stdin: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "berthmaster", "explain", *arguments]
-    return subprocess.run(
-        [*command, "--kubeconfig", str(plane.kubeconfig_path)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    kubeconfig = ("--kubeconfig", str(plane.kubeconfig_path))
+    return forked.run("explain", *arguments, *kubeconfig, stdin=stdin)
 
 
 def told(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 
 from deploy.controlplane import ControlPlane, Reporter
+from tests.integration import forked
 from tests.integration.controller_objects import (
     PODS,
     PROFILES,
@@ -131,13 +130,10 @@ def wait_bound(plane: ControlPlane, name: str) -> str:
 
 
 def explain(plane: ControlPlane, *arguments: str) -> str:
-    command = [sys.executable, "-m", "berthmaster", "explain", *arguments, "-o", "json"]
-    return subprocess.run(
-        [*command, "--kubeconfig", str(plane.kubeconfig_path)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    kubeconfig = ("--kubeconfig", str(plane.kubeconfig_path))
+    done = forked.run("explain", *arguments, "-o", "json", *kubeconfig)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def observed(plane: ControlPlane, name: str) -> list[int]:
