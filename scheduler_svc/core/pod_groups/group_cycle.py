@@ -121,6 +121,8 @@ class GroupCycle:
             trial = Trial(cycle, self._cache, terms, own_rows, now, stopwatch)
             trial.run(tried.members)
             if len(trial.placed) >= tried.needed_count:
+                if terms.allowed is not None and not tried.is_packed:
+                    trial.go_on_anywhere()
                 self._holds.restore(kept)
                 return self._bind(trial, tried, now)
             if not closest.unplaced or len(trial.placed) > closest.placed_count:
@@ -156,5 +158,5 @@ class GroupCycle:
         for placed in trial.placed:
             effects += trial.cycle.placing.bind(placed, now, now, trial.stopwatch)
         for unplaced in trial.unplaced:
-            effects += self._returns.reject_alone(unplaced, now)
+            effects += self._returns.reject_alone(unplaced, tried, now)
         return effects

@@ -66,8 +66,7 @@ class GroupReturns:
         hindrances = [u.hindrance for u in closest.unplaced]
         reason = shortfall(tried.group.min_count, fitting_count, hindrances)
         packing = tried.group.packing
-        is_packed = packing is not None and packing.is_required
-        if packing is not None and is_packed:
+        if packing is not None and tried.is_packed:
             key = shorten(packing.topology_key)
             was_tried = closest.placed_count or closest.unplaced
             reason += f" (in one {key})" if was_tried else f": no Node has {key}"
@@ -79,9 +78,9 @@ class GroupReturns:
                 return [e for m in tried.members for e in self._failures.fail(m, text, now)]
             rejectors[u.queued.pod.uid] = u.hindrance.rejectors
         one_of_each = {member.pod.shape: member.pod.uid for member in tried.members}
-        if is_packed or len(one_of_each) > 1:
+        if tried.is_packed or len(one_of_each) > 1:
             # Another Node for any of them may do: it then leaves its place to one that has none.
-            room = _DOMAIN if is_packed else ROOM
+            room = _DOMAIN if tried.is_packed else ROOM
             for shape, uid in one_of_each.items():
                 elsewhere = _join(Rejectors(closest.restricting.get(shape, frozenset())), room)
                 rejectors[uid] = _join(rejectors.get(uid, OWN), elsewhere)
@@ -98,14 +97,13 @@ class GroupReturns:
             effects += self._failures.reject(member, text, now, joined, nomination=nomination)
         return effects
 
-    def reject_alone(self, unplaced: Unplaced, now: Now) -> list[Effect]:
+    def reject_alone(self, unplaced: Unplaced, tried: TriedGroup, now: Now) -> list[Effect]:
         """Put back a member that its group does without."""
         found = unplaced.hindrance
         if found.rejectors is None:
             return self._failures.fail(unplaced.queued, found.message, now)
-        return self._failures.reject(
-            unplaced.queued, found.message, now, found.rejectors, nomination=""
-        )
+        rejectors = _join(found.rejectors, _DOMAIN) if tried.is_packed else found.rejectors
+        return self._failures.reject(unplaced.queued, found.message, now, rejectors, nomination="")
 
 
 def _join(one: Rejectors, other: Rejectors) -> Rejectors:

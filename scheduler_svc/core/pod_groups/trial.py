@@ -93,6 +93,12 @@ class Trial:
             waiting = [u.queued for u in self.unplaced if _wants_company(u.hindrance)]
             self.unplaced = [u for u in self.unplaced if not _wants_company(u.hindrance)]
 
+    def go_on_anywhere(self) -> None:
+        """Place those that have found no Node among the allowed ones on any other."""
+        waiting, self.unplaced = [u.queued for u in self.unplaced], []
+        self.terms = msgspec.structs.replace(self.terms, allowed=None)
+        self.run(waiting)
+
     def _run_once(self, members: Sequence[QueuedPodInfo]) -> None:
         hindrances: dict[ClassKey, Hindrance] = {}
         for queued in members:

@@ -39,6 +39,12 @@ class TriedGroup(msgspec.Struct):
         return len(self.placed) < self.group.min_count
 
     @property
+    def is_packed(self) -> bool:
+        """Whether all members must be in one domain."""
+        packing = self.group.packing
+        return packing is not None and packing.is_required
+
+    @property
     def pods(self) -> list[PodInfo]:
         """The Pods of the members."""
         return [queued.pod for queued in self.members]

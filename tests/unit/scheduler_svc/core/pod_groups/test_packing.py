@@ -101,6 +101,24 @@ def test_preferred_packing_gives_way() -> None:
     assert zones(stage) == {"a", "b"}
 
 
+def test_who_is_left_over_goes_elsewhere_where_packing_is_preferred() -> None:
+    stage = staged("Preferred", min_count=2, sizes=(1, 2))
+    stage.add(*make_members(3, requests=FOUR_CPUS))
+    stage.run()
+    assert sorted(stage.bound.values()) == ["a0", "b0", "b1"]
+
+
+def test_a_node_that_joins_the_domain_calls_who_is_left_over() -> None:
+    stage = staged(min_count=2, sizes=(1, 2))
+    stage.add(*make_members(3, requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(5)
+    assert sorted(stage.bound.values()) == ["b0", "b1"]
+    stage.tell(NodeUpserted(make_node_info("a0", labels={"zone": "b"})))
+    stage.run()
+    assert sorted(stage.bound.values()) == ["a0", "b0", "b1"]
+
+
 def test_later_members_join_the_others() -> None:
     stage = staged(min_count=1, sizes=(2, 2))
     [first] = make_members(1, requests={"cpu": "1"})
