@@ -2,16 +2,26 @@
 
 Source: pkg/scheduler/eventhandlers.go (`hasNominatedNodeNameChanged`,
 `getLEPriorityPreCheck`), v1.36.3. Differences: a nomination that was never written to the
-Pod's status counts, too, and so does one whose Pod is placed elsewhere.
+Pod's status counts, too, and so does one whose Pod is placed elsewhere; who is nominated counts
+by its labels on its Node, so others are told when they change.
 """
+
+from typing import Final
 
 import msgspec
 
 from scheduler_svc.core.clock import Now
-from scheduler_svc.core.framework.cluster_events import ASSIGNED_POD_DELETE
+from scheduler_svc.core.framework.cluster_events import (
+    ASSIGNED_POD_DELETE,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+)
 from scheduler_svc.core.nominator import Nominator
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import SchedulingQueue
+
+_RELABELLED: Final = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_LABEL)
 
 
 class Nominations:
@@ -50,7 +60,10 @@ class Nominations:
         self.note_shown(new)
         if new.nominated_node_name or self.nominator.node_names:
             former = self.nominator.update(old, new)
-            self._call_others(new, former, self.nominator.node_name_of(new.uid), now)
+            node_name = self.nominator.node_name_of(new.uid)
+            self._call_others(old or new, former, node_name, now)
+            if node_name and old is not None and old.labels != new.labels:
+                self._tell_labels(old, new, node_name, now)
 
     def note_shown(self, pod: PodInfo) -> None:
         """Take in what the watch tells of the status, if that is what was asked for."""
@@ -81,4 +94,17 @@ class Nominations:
             eligible=lambda other: (
                 other.priority <= pod.priority and (with_itself or other.uid != pod.uid)
             ),
+        )
+
+    def _tell_labels(self, old: PodInfo, new: PodInfo, node_name: str, now: Now) -> None:
+        """Call Pods of the same or a lower priority, as if the Pod were on the Node already."""
+        before, after = (
+            msgspec.structs.replace(pod, nominated_node_name=node_name) for pod in (old, new)
+        )
+        self._queue.move_on_event(
+            _RELABELLED,
+            before,
+            after,
+            now,
+            eligible=lambda other: other.priority <= new.priority and other.uid != new.uid,
         )

@@ -21,11 +21,11 @@ NOMINEE = make_pod_info("nominee", priority=5)
 
 
 class Stage:
-    """Pods of priority 4, 5 and 6 that wait for a Pod to go, and one that is nominated."""
+    """Pods of priority 4, 5 and 6 that wait for what Pods do, and one that is nominated."""
 
-    def __init__(self) -> None:
+    def __init__(self, action: ActionType = ActionType.DELETE) -> None:
         self.seen: list[tuple[str, str, str]] = []
-        event = ClusterEvent(EventResource.POD, ActionType.DELETE)
+        event = ClusterEvent(EventResource.POD, action)
         self.queue = SchedulingQueue(
             sort_key=lambda _, seconds: (seconds,),
             pre_enqueue=lambda _: None,
@@ -40,7 +40,7 @@ class Stage:
         self.nominations = Nominations(self.nominator, self.queue)
         self.nominator.nominate(NOMINEE, "n1")
 
-    def _hint(self, pod: PodInfo, old: PodInfo, new: None) -> QueueingHint:
+    def _hint(self, pod: PodInfo, old: PodInfo, new: PodInfo | None) -> QueueingHint:
         self.seen.append((pod.name, old.name, old.nominated_node_name))
         return QueueingHint.QUEUE
 
@@ -103,6 +103,17 @@ def test_hints_see_the_pod_as_if_it_left_the_node() -> None:
     stage = Stage()
     stage.nominations.end(NOMINEE, at(1))
     assert sorted(stage.seen) == [("p4", "nominee", "n1"), ("p5", "nominee", "n1")]
+
+
+@pytest.mark.parametrize(("labels", "called"), [({"app": "b"}, {"p4", "p5"}), ({}, set())])
+def test_other_labels_of_who_is_nominated_are_told(
+    labels: dict[str, str], called: set[str]
+) -> None:
+    stage = Stage(ActionType.UPDATE_POD_LABEL)
+    new = make_pod_info("nominee", priority=5, version="2", labels=labels)
+    stage.nominations.update(NOMINEE, new, at(1))
+    assert stage.called() == called
+    assert stage.seen == [(name, "nominee", "n1") for name in sorted(called)]
 
 
 def test_the_former_node_is_told() -> None:
