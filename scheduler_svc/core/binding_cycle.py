@@ -285,14 +285,17 @@ class BindingCycles:
         return effects
 
     def _expire(self, cycle: BindingCycle, now: Now) -> list[Effect]:
-        waited = now.monotonic_seconds - cycle.decided_at.monotonic_seconds
+        since_seconds = cycle.decided_at.monotonic_seconds
         for plugin, deadline_seconds in cycle.permits.items():
             if deadline_seconds <= now.monotonic_seconds:
-                text = f"rejected due to timeout after waiting {waited:g}s at plugin {plugin}"
+                # As long as it may wait, not as it has: the same text for every attempt.
+                limit = f"{deadline_seconds - since_seconds:g}s"
+                text = f"rejected due to timeout after waiting {limit} at plugin {plugin}"
                 return self._reject(cycle, text, plugin, now)
         deadline = cycle.work_deadline_seconds
         if cycle.working and deadline is not None and deadline <= now.monotonic_seconds:
-            error = cycle.work_timeout_error or f"no outcome after {waited:g}s"
+            waited = f"{now.monotonic_seconds - since_seconds:g}s"
+            error = cycle.work_timeout_error or f"no outcome after {waited}"
             text = f'running PreBind plugin "{cycle.working.name}": {error}'
             return self._undo(cycle, text, now)
         return []

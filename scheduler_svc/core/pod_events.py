@@ -12,7 +12,7 @@ from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
 from scheduler_svc.core.evictions import Evictions
-from scheduler_svc.core.framework.cluster_changes import pod_changes
+from scheduler_svc.core.framework.cluster_changes import is_word_of_attempt, pod_changes
 from scheduler_svc.core.framework.cluster_events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -137,7 +137,9 @@ class PodEvents:
             self.heard.append(UNSCHEDULED_POD_ADD.label)
             self._queue.add(pod, now)
             return []
-        changes = pod_changes(old, pod, EventResource.UNSCHEDULABLE_POD)
+        changes: Sequence[ClusterEvent] = ()
+        if not is_word_of_attempt(old, pod):
+            changes = pod_changes(old, pod, EventResource.UNSCHEDULABLE_POD)
         self._hear_changes(UNSCHEDULED_POD_UPDATE, changes)
         self._queue.update(old, pod, now, events=changes)
         return []

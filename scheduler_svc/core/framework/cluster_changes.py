@@ -39,6 +39,12 @@ EVENT_RESOURCES: Final = MappingProxyType(
 )
 """The kinds that plugins may register for; a change of any other moves no Pod."""
 
+_NOT_OF_ATTEMPTS: Final = tuple(
+    field
+    for field in PodInfo.__struct_fields__
+    if field not in ("resource_version", "condition", "nominated_node_name")
+)
+
 
 def node_changes(old: NodeInfo, new: NodeInfo) -> list[ClusterEvent]:
     """Give one event for each part that changed; images are no reason to try again."""
@@ -68,6 +74,17 @@ def pod_changes(old: PodInfo, new: PodInfo, resource: EventResource) -> Sequence
     if old.claims != new.claims:
         actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     return [ClusterEvent(resource, action) for action in actions or [ActionType.UPDATE]]
+
+
+def is_word_of_attempt(old: PodInfo, new: PodInfo) -> bool:
+    """Whether a pending Pod tells only how its last attempt ended, which calls nobody.
+
+    We write that ourselves: a plugin that wants all updates would have the Pod tried again for
+    each attempt. Difference: upstream takes it for an update like any other.
+    """
+    return old.condition != new.condition and all(
+        getattr(old, field) == getattr(new, field) for field in _NOT_OF_ATTEMPTS
+    )
 
 
 def _scaled_down(old: Requests, new: Requests) -> bool:

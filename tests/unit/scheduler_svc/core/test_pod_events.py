@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from scheduler_svc.core.events import BindFailed, BindFailure, PodDeleted, PodUpserted
+from scheduler_svc.core.framework.cluster_changes import is_word_of_attempt
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -14,7 +16,7 @@ from scheduler_svc.core.framework.cluster_events import (
     QueueingHintFunction,
 )
 from scheduler_svc.core.framework.interface import EnqueueExtensions
-from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.pods import PodClaim, PodInfo
 from scheduler_svc.core.queue import Place
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.status import Code, Status
@@ -320,3 +322,43 @@ def test_a_pod_that_was_assumed_is_new_on_its_node() -> None:
     decide(scheduler, make_pod_info())
     tell(scheduler, make_pod_info(version="2", node="n1"))
     assert scheduler.heard == ["UnschedulablePodDelete", "AssignedPodAdd"]
+
+
+def test_word_of_its_own_attempt_calls_no_pod() -> None:
+    """Else one that is told something else each time is tried again as fast as it is told."""
+    scheduler, seen = watched()
+    seen.clear()
+    told = msgspec.structs.replace(
+        make_pod_info("waits"), resource_version="2", condition=("Unschedulable", "waited 0.2 s")
+    )
+    tell(scheduler, told)
+    again = msgspec.structs.replace(
+        told,
+        resource_version="3",
+        condition=("Unschedulable", "waited 0.3 s"),
+        nominated_node_name="n1",
+    )
+    tell(scheduler, again)
+    assert seen == []
+    queued = scheduler.queue.get("uid-waits")
+    assert queued is not None
+    assert queued.pod == again
+    tell(scheduler, msgspec.structs.replace(again, resource_version="4"))
+    assert [(action, old) for action, old, _ in seen] == [("Update", "3")]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("labels", (("team", "b"),)),
+        ("annotations", (("budget", "4"),)),
+        ("scheduling_gates", ()),
+        ("claims", (PodClaim("gpu", "claim"),)),
+        ("is_terminating", True),
+    ],
+)
+def test_what_comes_with_word_of_an_attempt_counts(field: str, value: object) -> None:
+    old = msgspec.structs.replace(make_pod_info(), scheduling_gates=("quota",))
+    told = msgspec.structs.replace(old, condition=("Unschedulable", "no"))
+    assert is_word_of_attempt(old, told)
+    assert not is_word_of_attempt(old, msgspec.structs.replace(told, **{field: value}))
