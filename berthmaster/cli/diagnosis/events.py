@@ -1,13 +1,14 @@
 """Warning Events of ours, put together by reason."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from berthmaster.cli.diagnosis import wire
 from berthmaster.cli.diagnosis.facts import EventGroup
 from berthmaster.cli.diagnosis.wire import seconds_of
 from node_agent.shell.kubelet.divergence_events import CONTROLLER as AGENT_CONTROLLER
+from scheduler_svc.core.unserved import PROFILE_DELETED
 
 SELECTOR: Final = "type=Warning"
 TOLD_OTHERWISE: Final = ("FailedScheduling",)
@@ -56,6 +57,24 @@ def _group(controller: str, reason: str, events: list[wire.Event]) -> EventGroup
 
 def _times(event: wire.Event) -> int:
     return max(event.count or 0, event.series.count if event.series else 0, 1)
+
+
+def given_up_names(
+    events: Iterable[wire.Event], judged_names: Mapping[str, float]
+) -> dict[str, str]:
+    """Give the schedulerNames whose SchedulerProfile is gone, with the newest text that says so.
+
+    Left out are those that somebody has judged a Pod for since; `judged_names` says when.
+    """
+    newest: dict[str, wire.Event] = {}
+    for event in sorted(events, key=lambda event: last_seen(event) or 0.0):
+        if event.reason == PROFILE_DELETED:
+            newest[event.reporting_component] = event
+    return {
+        name: event.message
+        for name, event in newest.items()
+        if (last_seen(event) or 0.0) >= judged_names.get(name, 0.0)
+    }
 
 
 def last_seen(event: wire.Event) -> float | None:

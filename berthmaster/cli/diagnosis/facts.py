@@ -254,6 +254,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     judged_names
         The schedulerNames that somebody has acted for: of Pods that were bound or judged, of
         those who wrote Events, and of SchedulerProfiles that are run.
+    given_up_names
+        The schedulerNames of which schedulers say that their SchedulerProfile is gone, with what
+        they say, where nobody has acted for the name since.
     kube_scheduler
         The Lease of kube-scheduler, where it is there.
     scheduler_url
@@ -287,6 +290,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     asked_agents: int = 0
     agents_problem: str = ""
     judged_names: frozenset[str] = frozenset()
+    given_up_names: dict[str, str] = {}
     scheduler_url: str = ""
     live: dict[str, LiveAnswer] = {}
     live_problem: str = ""

@@ -16,7 +16,7 @@ from berthmaster.cli.diagnosis.asking import (
 )
 from berthmaster.cli.diagnosis.daemons import AGENT_LABELS
 from berthmaster.cli.diagnosis.declared import LEASE_NAMESPACE, Declared, declared
-from berthmaster.cli.diagnosis.events import SELECTOR, event_groups
+from berthmaster.cli.diagnosis.events import SELECTOR, event_groups, given_up_names
 from berthmaster.cli.diagnosis.facts import (
     DaemonPod,
     EventGroup,
@@ -124,6 +124,9 @@ class _Gathering:
             await kubelets.read()
         installations, leases = await self._installations(now)
         names = {name for each in installations for name in each.names}
+        run_names = _observed_names(profiles)
+        gone = given_up_names(events or (), self._pods.judged_names)
+        given_up = {name: gone[name] for name in gone if name not in run_names | names}
         facts = Facts(
             now=now,
             server=self._credentials.server_url,
@@ -142,7 +145,8 @@ class _Gathering:
             usage_is_known=self._usage_is_known,
             agents=tuple(self._pods.agents),
             wanted_agents=_wanted(wanted),
-            judged_names=frozenset(self._pods.judged_names) | _observed_names(profiles),
+            judged_names=frozenset(self._pods.judged_names) - given_up.keys() | run_names,
+            given_up_names=given_up,
             events=self._events(events, names),
         )
         facts = await self._ask(facts)

@@ -44,9 +44,12 @@ def check_pending(facts: Facts) -> Iterator[Finding]:
     if pods is None:
         return
     gated, nominated, grouped, rejected, failed, unseen = [], [], [], [], [], []
+    given_up = facts.given_up_names
     for pod in pods:
         if pod.gates or pod.reason == GATED:
             gated.append(pod)
+        elif pod.scheduler_name in given_up:
+            unseen.append(pod)
         elif pod.nominated_node:
             nominated.append(pod)
         elif is_held_by_its_group(pod):
@@ -90,7 +93,7 @@ def served_names(facts: Facts) -> frozenset[str]:
     names = {name for each in facts.installations for name in each.names}
     if facts.kube_scheduler is not None or not facts.kube_scheduler_is_known:
         names.add(DEFAULT_SCHEDULER_NAME)
-    return facts.judged_names | names
+    return facts.judged_names - facts.given_up_names.keys() | names
 
 
 def _age(pods: Sequence[PendingPod], now: float) -> float:
@@ -230,6 +233,7 @@ def _nobody_serves(
         count=len(group),
         objects=_keys(group),
         since_seconds=age,
+        detail=(facts.given_up_names[name],) if name in facts.given_up_names else (),
     )
 
 

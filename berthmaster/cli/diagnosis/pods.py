@@ -37,7 +37,8 @@ class Pods:
     used
         By Node, what its Pods request, by resource.
     judged_names
-        schedulerNames of Pods that somebody has judged.
+        schedulerNames of Pods that somebody has judged, and when that was last; 0.0 where no Pod
+        says when.
     evicting_nodes
         Where Pods are that preemption has chosen as victims.
     """
@@ -49,7 +50,7 @@ class Pods:
         self.stopped: list[StoppedPod] = []
         self.bound_count = 0
         self.used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        self.judged_names: set[str] = set()
+        self.judged_names: dict[str, float] = {}
         self.evicting_nodes: set[str] = set()
         self.schedulers: list[DaemonPod] = []
         self.agents: list[DaemonPod] = []
@@ -82,7 +83,8 @@ class Pods:
         if MIRROR not in (pod.metadata.annotations or ()) and (
             pod.spec.node_name or (scheduled is not None and scheduled.reason != "SchedulingGated")
         ):
-            self.judged_names.add(name)
+            since = seconds_of(scheduled.last_transition_time) if scheduled else None
+            self.judged_names[name] = max(self.judged_names.get(name, 0.0), since or 0.0)
         if not pod.spec.node_name:
             if self._is_judged(pod) and pod.metadata.deletion_timestamp is None:
                 self._add_pending(pod, scheduled, raw)

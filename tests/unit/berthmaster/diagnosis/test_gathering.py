@@ -29,6 +29,8 @@ from tests.unit.berthmaster.diagnosis.stub_cluster import (
 )
 from tests.unit.kubeio.fake_api import serving
 
+NODE_N2 = {"nodeName": "n2"}
+
 
 def gathered(api: StubApi, tmp_path: Path, **request: Any) -> Facts:
     async def run() -> Facts:
@@ -430,3 +432,52 @@ def test_who_names_a_scheduler_profile_that_is_run_has_a_scheduler(tmp_path: Pat
     assert "batch" in facts.judged_names
     unknown = [f for f in judge(facts) if f.check == "scheduler-name-unknown"]
     assert [finding.objects for finding in unknown] == [("shop/b",)]
+
+
+def deleted_profile(name: str, seconds_ago: float) -> dict[str, Any]:
+    return {
+        "reason": "SchedulerProfileDeleted",
+        "message": f"SchedulerProfile {name} was deleted",
+        "reportingComponent": name,
+        "involvedObject": {"kind": "Pod", "namespace": "shop", "name": "a"},
+        "eventTime": at(seconds_ago),
+    }
+
+
+@pytest.mark.parametrize(
+    ("judged_ago", "on", "is_given_up"), [(90, {}, True), (30, {}, False), (30, NODE_N2, False)]
+)
+def test_a_name_is_given_up_until_somebody_acts_for_it_again(
+    judged_ago: int, on: dict[str, str], is_given_up: bool, tmp_path: Path
+) -> None:
+    api = StubApi()
+    spec = {"schedulerName": "packing"}
+    said = condition("PodScheduled", "False", 120, reason="Unschedulable", message="0/3 nodes")
+    later = condition("PodScheduled", "True" if on else "False", judged_ago, reason="Unschedulable")
+    add_pod(
+        api,
+        pod("a", spec=spec, status={"conditions": [said]}),
+        pod("b", spec={**spec, **on}, status={"conditions": [later]}),
+    )
+    api.lists["/api/v1/events"] = [deleted_profile("packing", 60)]
+    facts = gathered(api, tmp_path, ask=False)
+    assert ("packing" in facts.given_up_names) is is_given_up
+    assert ("packing" not in facts.judged_names) is is_given_up
+    unknown = [f for f in judge(facts) if f.check == "scheduler-name-unknown"]
+    assert bool(unknown) is is_given_up
+
+
+def test_a_name_is_not_given_up_where_a_profile_or_a_replica_has_it(tmp_path: Path) -> None:
+    api = StubApi()
+    entry = {"scheduler": "prod-a:10259", "generation": 1}
+    api.lists["/apis/berthmaster.dev/v1alpha1/schedulerprofiles"] = [
+        {
+            "metadata": {"name": "anew", "uid": "anew"},
+            "spec": {"schedulerName": "packing"},
+            "status": {"observedBy": [entry]},
+        }
+    ]
+    api.lists["/api/v1/events"] = [deleted_profile("packing", 60), deleted_profile("gpu", 60)]
+    facts = gathered(api, tmp_path, ask=False)
+    assert facts.given_up_names == {}
+    assert "packing" in facts.judged_names

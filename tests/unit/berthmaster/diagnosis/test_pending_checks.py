@@ -273,3 +273,19 @@ def test_no_room_is_summed_up_over_nodes_that_take_no_pods() -> None:
     pod = rejected(requests=(("cpu", 32000),))
     found = judged(pending=(pod,), nodes=(node("n1"), cordoned), agents=())
     assert any("largest Node has 4" in line for line in only(found, "pods-unschedulable").detail)
+
+
+@pytest.mark.parametrize("said", ["", "0/2 nodes are available.", "pod group g: needs 8, 6 fit"])
+def test_of_a_name_that_was_given_up_nothing_older_counts(said: str) -> None:
+    text = "SchedulerProfile packing was deleted: no profile serves it any more."
+    pod = rejected(scheduler_name="packing", message=said, reason="Unschedulable" if said else "")
+    gated = pending("gated", scheduler_name="packing", gates=("a/b",))
+    found = judged(
+        pending=(pod, gated),
+        judged_names=frozenset({"packing", "berthmaster"}),
+        given_up_names={"packing": text},
+    )
+    assert wrong(found) == {"scheduler-name-unknown"}
+    finding = only(found, "scheduler-name-unknown")
+    assert (finding.objects, finding.detail) == (("shop/web",), (text,))
+    assert "'packing'," not in finding.what.partition("serve")[2]
