@@ -2,9 +2,11 @@
 
 A member that comes may complete its group, a group that comes or changes may ask for fewer: then
 those that were kept out of the queue are let in. A member that is being deleted leaves a place; one
-less may leave the others of a group that is to be packed another domain.
+less may leave the others of a group that is to be packed another domain, and smaller ones the room
+it would have taken.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from scheduler_svc.core.cache import Cache
@@ -12,7 +14,7 @@ from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.framework.cluster_events import ActionType, ClusterEvent, EventResource
 from scheduler_svc.core.group_members import GroupMembers, group_name, is_candidate
-from scheduler_svc.core.group_objects import GroupName
+from scheduler_svc.core.group_objects import Group, GroupName
 from scheduler_svc.core.plugins.gang_scheduling import PACKING
 from scheduler_svc.core.pod_groups.holds import Holds
 from scheduler_svc.core.pod_groups.incomplete import IncompleteGroups
@@ -71,13 +73,26 @@ class GroupEvents:
         elif all(member.node_name for member in left.values()):
             self._holds.stop_waiting(pod.group, now)
         elif not pod.is_terminating:
-            self.call(pod.group, now, _MEMBER_DELETE)
+            also = _concerned((pod, *left.values()))
+            self.call(pod.group, now, _MEMBER_DELETE, also=also)
 
-    def call(self, name: GroupName, now: Now, event: ClusterEvent = _MEMBER_ADD) -> None:
-        """Let members in that were kept out or packed in vain, if enough are there. O(members)."""
+    def call(
+        self,
+        name: GroupName,
+        now: Now,
+        event: ClusterEvent = _MEMBER_ADD,
+        *,
+        also: str = "",
+    ) -> None:
+        """Let members in that were kept out, if enough are there. O(members).
+
+        Those that were tried and rejected as `also`, too; by default those that a member more or
+        less concerns.
+        """
         if not self._groups.obstacle(name):
             members = self._groups.of(name)
-            self._queue.recheck(members, PLUGIN, event.label, now, also=PACKING)
+            also = also or _concerned(members.values())
+            self._queue.recheck(members, PLUGIN, event.label, now, also=also)
 
     def change_group(self, kind: ObjectKind, old: Any, new: Any, now: Now) -> None:
         """Take in that an object, which may be a group, came, changed or went."""
@@ -89,5 +104,19 @@ class GroupEvents:
         if new is None:
             self._holds.leave(name, now)
             return
+        if old is not None and _demands(old) == _demands(new):
+            return
         action = ActionType.ADD if old is None else ActionType.UPDATE
-        self.call(name, now, ClusterEvent(EventResource.POD_GROUP, action))
+        self.call(name, now, ClusterEvent(EventResource.POD_GROUP, action), also=PLUGIN)
+
+
+def _concerned(members: Iterable[PodInfo]) -> str:
+    """Say as what those are rejected to whom a member more or less makes a difference.
+
+    To all that were tried where members of several kinds are in one another's way.
+    """
+    return PLUGIN if len({member.shape for member in members}) > 1 else PACKING
+
+
+def _demands(group: Group) -> tuple[object, ...]:
+    return group.min_count, group.packing, group.min_resources

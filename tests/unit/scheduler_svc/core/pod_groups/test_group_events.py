@@ -1,6 +1,7 @@
 """What happens to groups and their members, and whom it calls."""
 
 import msgspec
+import pytest
 
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.events import (
@@ -39,6 +40,53 @@ def test_the_minimum_goes_up_and_down() -> None:
     stage.wait(20)
     stage.run()
     assert len(stage.bound) == 4
+
+
+def test_members_of_several_kinds_are_called_by_a_lower_minimum() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=2)])
+    stage.add(make_member("small", requests={"cpu": "1"}), make_member("huge", requests={"cpu": 9}))
+    stage.run()
+    stage.wait(12)
+    stage.tell_group(make_group(min_count=1))
+    stage.run()
+    assert stage.bound == {"small": "n1"}
+
+
+def test_a_lower_min_resources_calls_an_only_member() -> None:
+    group = make_group(min_count=1, min_resources={"cpu": "9"})
+    stage = Stage(nodes=["n1"], groups=[group])
+    stage.add(*make_members(1))
+    stage.run()
+    stage.wait(12)
+    stage.tell_group(make_group(min_count=1, min_resources={"cpu": "1"}))
+    stage.run()
+    assert stage.bound == {"gang-0": "n1"}
+
+
+def test_what_a_group_is_said_to_be_does_not_call_it() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=2)])
+    stage.add(*make_members(2, requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(12)
+    told = make_group(min_count=2)
+    metadata = msgspec.structs.replace(told.metadata, resource_version="9")
+    stage.tell_group(msgspec.structs.replace(told, metadata=metadata))
+    assert stage.run() == []
+
+
+@pytest.mark.parametrize("has_finalizer", [False, True])
+def test_a_large_member_that_goes_leaves_its_room_to_small_ones(has_finalizer: bool) -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=2)])
+    large = make_member("large", requests=FOUR_CPUS)
+    stage.add(large, *make_members(2, requests=TWO_CPUS))
+    stage.run()
+    stage.wait(12)
+    assert stage.bound == {}
+    if has_finalizer:
+        stage.add(msgspec.structs.replace(large, is_terminating=True, resource_version="9"))
+    stage.delete(large)
+    stage.run()
+    assert sorted(stage.bound) == ["gang-0", "gang-1"]
 
 
 def test_a_group_deleted_half_way_leaves_its_pods_waiting() -> None:
