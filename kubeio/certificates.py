@@ -12,6 +12,7 @@ import subprocess
 import sys
 from typing import Final
 
+from kubeio.logs import fields
 from kubeio.stamps import file_stamps
 
 APART_SECONDS: Final = 60.0
@@ -81,10 +82,10 @@ class ServingCertificate:
             self._load_files(_new_context())
             self._load_files(self.context)
         except CertificateError as error:
-            _logger.warning("Serving with the former certificate: %s", error)
+            _logger.warning("Serving with the former certificate", extra=fields(error=error))
             return False
         self._stamps = stamps
-        _logger.info("Loaded the serving certificate again: file=%s", self._files[0])
+        _logger.info("Loaded the serving certificate again", extra=fields(file=self._files[0]))
         return True
 
     def _load_files(self, context: ssl.SSLContext) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from kubeio.login import KubeConfigError, Login, find_kubeconfig
+from kubeio.logs import fields
 from kubeio.stamps import FileStamps, file_stamps
 
 SERVICE_ACCOUNT_DIRECTORY: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -211,7 +212,7 @@ class Credentials:
         """Log why the former login stays in use, once for each reason."""
         if why != self._last_complaint:
             self._last_complaint = why
-            _logger.warning("Keeping the former credentials: %s", why)
+            _logger.warning("Keeping the former credentials", extra=fields(why=why))
 
     def _tls_files_differ(self, stamps: FileStamps) -> bool:
         login = self._login

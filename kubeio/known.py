@@ -14,6 +14,7 @@ import msgspec
 
 from kubeio.changes import Deleted, ReflectorEvent, ReflectorStatistics, Upserted
 from kubeio.decoding import Decoded, Metadata
+from kubeio.logs import fields
 
 T = TypeVar("T")
 Key = tuple[str, str]
@@ -129,12 +130,15 @@ class KnownObjects(Generic[T]):
         if self._undecodable.get(key) != uid:
             self._undecodable[key] = uid
             _logger.error(
-                "Cannot decode an object, %s: resource=%s namespace=%s name=%s uid=%s: %s",
-                "keeping its older state" if entry and entry.is_told else "skipping it",
-                self._resource,
-                *key,
-                uid,
-                problem,
+                "Cannot decode an object",
+                extra=fields(
+                    resource=self._resource,
+                    namespace=key[0],
+                    name=key[1],
+                    uid=uid,
+                    kept="its older state" if entry and entry.is_told else "nothing",
+                    error=problem,
+                ),
             )
 
     def _update_counts(self) -> None:

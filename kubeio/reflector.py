@@ -43,7 +43,7 @@ from kubeio.errors import (
     UnauthorizedError,
 )
 from kubeio.known import KnownObjects
-from kubeio.logs import V2
+from kubeio.logs import V2, fields
 from kubeio.source import DEFAULT_TIMING, ReflectorClient, Timing
 
 T = TypeVar("T")
@@ -200,7 +200,8 @@ class Reflector(Generic[T]):
             self.statistics.last_problem = self._told_reason = ""
             is_due = has_worked and lasted >= SHORTEST_WATCH_SECONDS
             delay = 0.0 if is_due else self._backoff.next_delay()
-            _logger.debug("Watch ended: resource=%s lasted_seconds=%.1f", self._name, lasted)
+            ended = fields(resource=self._name, lasted_seconds=round(lasted, 1))
+            _logger.debug("Watch ended", extra=ended)
             return delay
         delay = self._backoff.next_delay(error.retry_after_seconds)
         self.statistics.last_problem = str(error)
@@ -211,11 +212,13 @@ class Reflector(Generic[T]):
             self._told_reason, self._told_at = reason, self._clock()
         _logger.log(
             logging.WARNING if is_news else logging.DEBUG,
-            "List or watch failed: resource=%s reason=%s retry_in_seconds=%.1f: %s",
-            self._name,
-            reason,
-            delay,
-            error,
+            "List or watch failed",
+            extra=fields(
+                resource=self._name,
+                reason=reason,
+                retry_in_seconds=round(delay, 1),
+                error=str(error),
+            ),
         )
         return delay
 
@@ -233,7 +236,9 @@ class Reflector(Generic[T]):
         if not self.statistics.is_unserved:
             self.statistics.is_unserved = self.statistics.listed = True
             _logger.log(
-                V2, "Not served by the API server, counts as empty: resource=%s", self._name
+                V2,
+                "Not served by the API server, counts as empty",
+                extra=fields(resource=self._name),
             )
             self._deliver(Listed(""))
         return self._jitter.between(*self.timing.unserved_seconds)
@@ -286,11 +291,13 @@ class Reflector(Generic[T]):
         self.statistics.is_unserved = self._is_refused = False
         _logger.log(
             V2 if self._list_reason == "start" else logging.INFO,
-            "Listed a resource: resource=%s count=%d resource_version=%s seconds=%.2f",
-            self._name,
-            len(self._known),
-            version,
-            self._clock() - started,
+            "Listed a resource",
+            extra=fields(
+                resource=self._name,
+                count=len(self._known),
+                resource_version=version,
+                seconds=round(self._clock() - started, 2),
+            ),
         )
         self._deliver(Listed(version))
 
@@ -386,7 +393,7 @@ class Reflector(Generic[T]):
             else:
                 self._known.upsert(decoded)
         elif kind != BOOKMARK:
-            _logger.warning("Unknown watch event: resource=%s type=%s", self._name, kind)
+            _logger.warning("Unknown watch event", extra=fields(resource=self._name, type=kind))
         if decoded.metadata.resource_version:
             self._resource_version = decoded.metadata.resource_version
 

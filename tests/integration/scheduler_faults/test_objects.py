@@ -133,12 +133,13 @@ def test_objects_that_cannot_be_read(stage: Stage) -> None:
         lambda: counts_of_undecodable(stage) == (before[0] + 4, before[1] + 2),
     )
     told = [line for line in stage.log() if "Cannot decode an object" in line]
-    assert sorted(line.partition(": ")[0].rpartition("object, ")[2] for line in told) == [
-        "keeping its older state",
-        "skipping it",
-        "skipping it",
+    assert sorted(line.partition("kept=")[2].partition(" error=")[0] for line in told) == [
+        '"its older state"',
+        "nothing",
+        "nothing",
     ]
-    assert any("resource=nodes namespace= name=odd uid=odd-node: 'lots'" in line for line in told)
+    odd = 'resource=nodes namespace="" name=odd uid=odd-node kept=nothing error="\'lots\''
+    assert any(odd in line for line in told)
 
     cluster.create_pods(["second", "third"])
     wait_settled(cluster, pending_count=1)
