@@ -7,6 +7,7 @@ everything once and keeps no word on what came from where; so the names of all f
 that matter are collected here, and `kubeio.credentials` loads anew when one changes.
 """
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -18,6 +19,9 @@ from kubernetes_asyncio.config import ConfigException
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader, KubeConfigMerger
 
 from kubeio.login import KubeConfigError, Login
+
+# What it warns of is told by a `KubeConfigError`.
+logging.getLogger("kubernetes_asyncio.config").setLevel(logging.ERROR)
 
 _TRIPS: Final = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What YAML's constructors and the loader raise where a value is of another kind than theirs."""

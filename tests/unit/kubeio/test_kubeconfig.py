@@ -260,3 +260,10 @@ def test_named_file_must_exist(flag: str | None, environ: dict[str, str], source
 def test_server_must_be_a_url(url: str) -> None:
     with pytest.raises(KubeConfigError, match="http:// or https://"):
         Login(server_url=url)
+
+
+async def test_what_is_wrong_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The library would warn of it beside the error."""
+    with pytest.raises(KubeConfigError, match="gone"):
+        await load_kubeconfig(str(tmp_path / "gone"))
+    assert caplog.records == []
