@@ -16,6 +16,7 @@ from kubeio.login import KubeConfigError
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.config import ConfigurationError
 from scheduler_svc.shell.custom_plugins import PluginLoadError
+from scheduler_svc.shell.explain.alike import Alike, put_together
 from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.documents import DocumentError, read_documents
 from scheduler_svc.shell.explain.endpoint import Explanation
@@ -61,31 +62,51 @@ def _told(question: Question) -> Iterable[Told]:
 
 
 def show(told: Iterable[Told], question: Question) -> None:
-    """Print what was told, as it comes."""
-    count, console = 0, make_console(_PIPE_WIDTH)
-    for each in told:
-        parts = parts_of(each)
-        is_json = question.output == "json"
-        for part in parts if is_json else parts[:_PARTS_SHOWN]:
-            count += 1
-            if is_json:
-                click.echo(msgspec.json.encode(part))
-            elif isinstance(part, Answer):
-                print_rendered(console, render(part, best_count=question.best_count))
-            else:
-                print_rendered(console, render_decision(part))
-        if not is_json and len(parts) > _PARTS_SHOWN:
-            note(f"{len(parts) - _PARTS_SHOWN} earlier attempts are remembered; -o json has all")
+    """Print what was told, as it comes; in tables, Pods alike are told once."""
+    count = (_print_json if question.output == "json" else _print_tables)(told, question)
     if not count and not question.pod_name:
-        note("no Pod is pending")
+        where = f" in namespace {question.pending_namespace}" if question.pending_namespace else ""
+        note(f"no Pod is pending{where}")
+
+
+def _print_json(told: Iterable[Told], question: Question) -> int:
+    del question
+    count = 0
+    for each in told:
+        for part in parts_of(each):
+            count += 1
+            click.echo(msgspec.json.encode(part))
+    return count
+
+
+def _print_tables(told: Iterable[Told], question: Question) -> int:
+    count, console = 0, make_console(_PIPE_WIDTH)
+    for each in put_together(told):
+        parts = [each] if isinstance(each, Alike) else parts_of(each)
+        for part in parts[:_PARTS_SHOWN]:
+            count += 1
+            if isinstance(part, Decision):
+                print_rendered(console, render_decision(part))
+            else:
+                answer, others = part if isinstance(part, Alike) else (part, ())
+                shown = render(answer, best_count=question.best_count, others=others)
+                print_rendered(console, shown)
+        if len(parts) > _PARTS_SHOWN:
+            note(f"{len(parts) - _PARTS_SHOWN} earlier attempts are remembered; -o json has all")
+    return count
 
 
 def parts_of(told: Told) -> Sequence[Answer | Decision]:
     """Give the answer and the decisions that were told, the newest first."""
     if not isinstance(told, Explanation):
         return [told]
-    if told.answer is None and not told.decisions:
+    if told.answer is None and told.node_name and not told.decisions:
         note(f"the Pod is on {told.node_name}, and no decision about it is remembered")
+    if told.served_names:
+        note(
+            "the Pod is gone, or nobody here serves its schedulerName (any more; served are: "
+            f"{', '.join(told.served_names)}): `berthmaster diagnose` tells which"
+        )
     return [*([told.answer] if told.answer else []), *told.decisions]
 
 

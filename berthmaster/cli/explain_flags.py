@@ -3,15 +3,26 @@
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from berthmaster.cli.daemon_flags import FILE
 from berthmaster.cli.grouped import GroupedCommand, GroupedOption
-from scheduler_svc.shell.explain.question import DEFAULT_LEASE, DEFAULT_PORT
+from scheduler_svc.shell.explain.question import (
+    DEFAULT_BEST,
+    DEFAULT_LEASE,
+    DEFAULT_PORT,
+    SUBJECTS,
+)
 
 SOURCE: Final = "What is asked about"
 ANSWER: Final = "The answer"
 ACCESS: Final = "The cluster"
 SCHEDULER: Final = "The running scheduler"
+SAVED_KINDS: Final = (
+    "nodes,pods,namespaces,services,rc,rs,sts,pdb,priorityclasses,pv,pvc,storageclasses,csinodes,"
+    "csidrivers,csistoragecapacities"
+)
+"""What kubectl is to save of a cluster for `--snapshot`."""
 
 
 class Subject(click.Argument):
@@ -23,6 +34,11 @@ class Subject(click.Argument):
         """Say which words there are."""
         del ctx
         return "pod NAME", "A Pod that exists; what is remembered of it, and how it stands now."
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the first word."""
+        words = () if ctx.params.get("words") else SUBJECTS
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
 OPTIONS: Final[tuple[click.Parameter, ...]] = (
@@ -55,9 +71,13 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
         ("-n", "--namespace"),
         group=SOURCE,
         metavar="NAME",
-        default="default",
-        show_default=True,
-        help="The namespace of the Pod.",
+        help="The namespace of the Pod (else default), or of the pending Pods (else all).",
+    ),
+    GroupedOption(
+        ("-A", "--all-namespaces"),
+        group=SOURCE,
+        is_flag=True,
+        help="Ask about the pending Pods of all namespaces; so it is without -n.",
     ),
     GroupedOption(
         ("--config", "config_path"),
@@ -93,7 +113,7 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
         ("--best",),
         group=ANSWER,
         type=click.IntRange(1, 50),
-        default=5,
+        default=DEFAULT_BEST,
         show_default=True,
         metavar="COUNT",
         help="How many of the best Nodes the table shows.",
@@ -155,7 +175,7 @@ command: Final = GroupedCommand(
     "explain",
     params=list(OPTIONS),
     runs="berthmaster.cli.explain",
-    help="""Tell why Pods get the Nodes they get, or none.
+    help=f"""Tell why Pods get the Nodes they get, or none.
 
     The running scheduler answers from what it knows at this moment, unless a saved cluster is
     given or the cluster is to be listed. Nothing is changed, whoever answers.
@@ -163,7 +183,7 @@ command: Final = GroupedCommand(
     \b
     Examples:
       # every pending Pod of a saved cluster, as kube-scheduler would decide
-      kubectl get -A -o yaml nodes,pods,namespaces,services,rs,sts,pv,pvc,sc,csinodes > cluster.yaml
+      kubectl get -A -o yaml {SAVED_KINDS} > cluster.yaml
       berthmaster explain --snapshot cluster.yaml
       # under your configuration, with what preemption would do, for scripts
       berthmaster explain --snapshot cluster.yaml --config scheduler.yaml --preempt -o json

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from berthmaster.cli.diagnosis.facts import Facts, PendingPod
 from berthmaster.cli.diagnosis.finding import (
@@ -12,6 +13,16 @@ from berthmaster.cli.diagnosis.finding import (
     Severity,
 )
 from scheduler_svc.core.group_texts import read_group_message
+from scheduler_svc.shell.explain.group_obstacles import is_missing
+
+_WAITING_WHY: Final = (
+    "Pods of a group start together or not at all (docs/pod-groups.md); until then none of them "
+    "takes room."
+)
+_MISSING_WHY: Final = (
+    "They are not tried before it is there: create it, or correct its name in their template "
+    "(docs/pod-groups.md)."
+)
 
 
 def is_held_by_its_group(pod: PendingPod) -> bool:
@@ -38,9 +49,10 @@ def check_pod_groups(pods: Iterable[PendingPod], facts: Facts) -> Iterator[Findi
             area=Area.PENDING,
             what=f"{'1 Pod waits' if count == 1 else f'{count} Pods wait'} for the group "
             f"{namespace}/{name}: {reason}.",
-            why="Pods of a group start together or not at all (docs/pod-groups.md); until then "
-            "none of them takes room.",
-            next_command=f"kubectl -n {namespace} describe podgroup {name}",
+            why=_MISSING_WHY if is_missing(reason) else _WAITING_WHY,
+            next_command=f"kubectl -n {namespace} get podgroups"
+            if is_missing(reason)
+            else f"kubectl -n {namespace} describe podgroup {name}",
             count=count,
             objects=tuple(pod.key for pod in members[:OBJECTS_TOLD]),
             since_seconds=age,

@@ -63,6 +63,11 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
         The text of the FailedScheduling event.
     error
         Why the attempt failed.
+    served_names
+        Where no profile is for the Pod: the schedulerNames that there are profiles for, sorted.
+    last_message
+        Where the Pod fits on some Node: what a scheduler has said of its last attempt, if it had
+        none then.
     """
 
     pod: str
@@ -79,18 +84,25 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     fit_error: str = ""
     post_filter: PostFilterAnswer | None = None
     error: str = ""
+    served_names: tuple[str, ...] = msgspec.field(name="servedSchedulerNames", default=())
+    last_message: str = ""
 
 
 def with_gate(answer: Answer, gate: Status | None, pod: PodInfo) -> Answer:
-    """Add what keeps the Pod out of the queue, or its group from being placed, if anything does."""
+    """Add what keeps the Pod out of the queue, or else what was said of it and contradicts.
+
+    That is why its group was not placed, or why its own last attempt found no Node.
+    """
     if gate is not None:
         return replace(answer, pre_enqueue_plugin=gate.plugin, pre_enqueue_message=gate.message)
-    if pod.group is None or pod.condition is None:
+    if pod.condition is None:
         return answer
-    told = read_group_message(pod.condition[1])
-    if told is None or told.name != pod.group.name:
-        return answer
-    return replace(answer, pod_group_message=told.reason)
+    reason, message = pod.condition
+    told = read_group_message(message)
+    if pod.group is not None and told is not None and told.name == pod.group.name:
+        return replace(answer, pod_group_message=told.reason)
+    was_tried = reason != "SchedulingGated"
+    return replace(answer, last_message=message) if answer.best and was_tried else answer
 
 
 def node_answer(status: Status) -> NodeAnswer:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.cluster import Cluster
@@ -72,6 +74,11 @@ class Profiles:
         name = pod.scheduler_name or DEFAULT_SCHEDULER_NAME
         return self._live.get(name) or self._for_all or self._by_name.get(name)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The schedulerNames that there are profiles for, sorted."""
+        return tuple(sorted({*self._by_name, *self._live}))
+
     def attach(self, cluster: Cluster) -> None:
         """Tell the plugins that hold Pods back which cluster they speak of."""
         for profile in (*self._by_name.values(), *self._live.values()):
@@ -102,6 +109,11 @@ class ClusterState(Protocol):
 
 
 Asked = Answer | ExplainedAttempt
+
+
+def with_served_names(answer: Answer, profiles: Profiles, pod: PodInfo) -> Answer:
+    """Add which schedulerNames there are profiles for, where none is for the Pod."""
+    return answer if profiles.of(pod) else replace(answer, served_names=profiles.names)
 
 
 def explain(

@@ -9,7 +9,8 @@
 ``GET /explain/decisions/ID``               a `Decision`, if it is remembered
 ==========================================  ==================================================
 
-``?preempt=true`` asks what would make room. Plugins are asked in the event loop, which owns the
+``?preempt=true`` asks what would make room, ``?namespace=NAME`` about one namespace's pending Pods.
+Plugins are asked in the event loop, which owns the
 core, and for one Pod at a time; the answer is put into words in a thread. Between two Pods the
 loop has as much time for its work as the last one took.
 """
@@ -29,7 +30,13 @@ from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.explain.answer import Answer, with_gate
-from scheduler_svc.shell.explain.asking import Asked, Profiles, ask, put_into_words
+from scheduler_svc.shell.explain.asking import (
+    Asked,
+    Profiles,
+    ask,
+    put_into_words,
+    with_served_names,
+)
 from scheduler_svc.shell.explain.kinds import POD, decode_manifest
 from scheduler_svc.shell.explain.memory import Decision, DecisionMemory
 
@@ -41,12 +48,14 @@ _JSON_LINES: Final = "application/x-ndjson"
 class Explanation(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a pending Pod stands now (None: it is not pending), and what was decided about it.
 
-    `node_name` is the Node it is on.
+    `node_name` is the Node it is on. Where it is neither: the schedulerNames that are served, of
+    which its own may be none.
     """
 
     answer: Answer | None = None
     node_name: str = msgspec.field(default="", name="nodeName")
     decisions: tuple[Decision, ...] = ()
+    served_names: tuple[str, ...] = msgspec.field(name="servedSchedulerNames", default=())
 
 
 class ExplainEndpoint:
@@ -99,9 +108,16 @@ class ExplainEndpoint:
         if pod is not None:
             body = await self._answer(pod, request, decisions)
         elif node_name or decisions:
-            body = _encode(Explanation(node_name=node_name, decisions=decisions))
+            served = () if node_name else self._profiles.names
+            body = _encode(
+                Explanation(node_name=node_name, decisions=decisions, served_names=served)
+            )
         else:
-            return _refuse(404, f"no Pod {key} of this scheduler's is known, and no decision")
+            return _refuse(
+                404,
+                f"no Pod {key} of this scheduler's is known, and no decision; it serves the "
+                f"schedulerNames {', '.join(self._profiles.names)}",
+            )
         return web.Response(body=body, content_type=_JSON)
 
     async def _explain_new_pod(self, request: web.Request) -> web.Response:
@@ -119,9 +135,12 @@ class ExplainEndpoint:
     async def _explain_pending(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": _JSON_LINES})
         await response.prepare(request)
+        namespace = request.query.get("namespace", "")
         for uid in list(self._scheduler.pending):
             pod = self._scheduler.pending.get(uid)
-            if pod is not None and uid not in self._scheduler.cache:
+            if pod is None or (namespace and pod.namespace != namespace):
+                continue
+            if uid not in self._scheduler.cache:
                 began = time.monotonic()
                 await response.write(await self._answer(pod, request) + b"\n")
                 await asyncio.sleep(time.monotonic() - began)
@@ -151,6 +170,8 @@ class ExplainEndpoint:
         preempt = request.query.get("preempt") == "true"
         async with self._turn:
             asked = ask(self._profiles, pod, self._scheduler, read_now(), preempt=preempt)
+            if isinstance(asked, Answer):
+                asked = with_served_names(asked, self._profiles, pod)
             gate = self._profiles.gate_of(pod)
             # The core goes on while the answer is put into words: a row may get another Node.
             names = list(self._scheduler.columns.names)

@@ -1,7 +1,5 @@
 """Answers about the cluster as the API server lists it at this moment."""
 
-from collections.abc import Iterable
-
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from scheduler_svc.core.pods import PodInfo
@@ -13,6 +11,7 @@ from scheduler_svc.shell.explain.saved import (
     explain_all,
     named_pod,
     new_pods,
+    pending_pods,
     pod_manifests,
     read_pods,
 )
@@ -34,7 +33,7 @@ async def answers_from_cluster(
     credentials = await Credentials.load(question.kubeconfig, context=question.context)
     async with KubeClient(credentials, user_agent=user_agent) as client:
         snapshot = await list_cluster(client, note=note, annotations=profiles.annotations)
-        pods: Iterable[PodInfo] = snapshot.pending.values()
+        pods = pending_pods(question, snapshot)
         if question.pod_path:
             pods = await _admitted(client, question, snapshot, profiles.annotations, note)
         elif question.pod_name:

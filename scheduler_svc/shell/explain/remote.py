@@ -111,10 +111,16 @@ async def _ask(scheduler: Contact, question: Question, user_agent: str, note: No
     if question.pod_path:
         manifests = await _admitted(question, user_agent, note)
         return [await _post(scheduler, manifest, preempt) for manifest in manifests]
+    namespace = {"namespace": question.pending_namespace} if question.pending_namespace else {}
     response = await scheduler.client.call(
-        "GET", f"{scheduler.prefix}/explain/pending", params=preempt, timeout_seconds=ANSWER_SECONDS
+        "GET",
+        f"{scheduler.prefix}/explain/pending",
+        params=preempt | namespace,
+        timeout_seconds=ANSWER_SECONDS,
     )
-    return [msgspec.json.decode(line, type=Answer) for line in response.body.splitlines()]
+    answers = (msgspec.json.decode(line, type=Answer) for line in response.body.splitlines())
+    # A scheduler of an older version gives all.
+    return [answer for answer in answers if question.is_about(answer.pod)]
 
 
 async def _get(scheduler: Contact, path: str, params: dict[str, str], kind: type[Any]) -> Told:

@@ -15,7 +15,7 @@ from scheduler_svc.shell.custom_plugins import load_custom_plugins
 from scheduler_svc.shell.custom_plugins.feeds import feeds_of
 from scheduler_svc.shell.explain.admission import DEFAULT_SCHEDULER_NAME, admit
 from scheduler_svc.shell.explain.answer import Answer, with_gate
-from scheduler_svc.shell.explain.asking import Profiles, explain
+from scheduler_svc.shell.explain.asking import Profiles, explain, with_served_names
 from scheduler_svc.shell.explain.documents import read_documents
 from scheduler_svc.shell.explain.kinds import POD, Manifest, PriorityClass, decode_manifest
 from scheduler_svc.shell.explain.question import Question, QuestionError
@@ -94,7 +94,7 @@ def answers_about(question: Question, snapshot: Snapshot, profiles: Profiles) ->
     QuestionError, InputError, DocumentError
         Where there is no such Pod, or its manifest is none.
     """
-    pods: Iterable[PodInfo] = snapshot.pending.values()
+    pods: Iterable[PodInfo] = pending_pods(question, snapshot)
     if question.pod_path:
         manifests = pod_manifests(question.pod_path)
         pods = new_pods(
@@ -115,12 +115,18 @@ def explain_all(
     profiles.attach(snapshot.cluster)
     for pod in pods:
         answer = explain(profiles, pod, snapshot, now, preempt=question.preempt)
+        answer = with_served_names(answer, profiles, pod)
         judged_as_any = profiles.judges_all and not profiles.serves(pod)
         if judged_as_any and pod.key in snapshot.pending:
             answer = replace(
                 answer, waits_for_scheduler=pod.scheduler_name or DEFAULT_SCHEDULER_NAME
             )
         yield with_gate(answer, profiles.gate_of(pod), pod)
+
+
+def pending_pods(question: Question, snapshot: Snapshot) -> list[PodInfo]:
+    """Give the pending Pods of the namespace that is asked about, or of all."""
+    return [pod for pod in snapshot.pending.values() if question.is_about(pod.key)]
 
 
 def named_pod(question: Question, snapshot: Snapshot) -> PodInfo:

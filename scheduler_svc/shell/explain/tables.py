@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scheduler_svc.shell.explain.answer import Answer, NodeAnswer
+from scheduler_svc.shell.explain.group_obstacles import is_obstacle
 from scheduler_svc.shell.explain.memory import Decision
 
 BEST_COUNT: Final = 5
@@ -17,9 +18,15 @@ _NAMES_SHOWN: Final = 4
 _INDENT: Final = (0, 0, 0, 2)
 
 
-def render(answer: Answer, *, best_count: int = BEST_COUNT) -> RenderableType:
-    """Give what a person wants to know about one Pod."""
+def render(
+    answer: Answer, *, best_count: int = BEST_COUNT, others: Sequence[str] = ()
+) -> RenderableType:
+    """Give what a person wants to know about one Pod, and about `others` with the same answer."""
     parts = [_verdict(answer), *_details(answer)]
+    if others:
+        names = _names([key.partition("/")[2] for key in others])
+        count = "1 more Pod" if len(others) == 1 else f"{len(others)} more Pods"
+        parts.insert(1, _line(f"and {count} alike: {names}"))
     rejected = [node for node in answer.nodes.values() if node.code]
     if rejected:
         parts.append(Padding(_rejections(answer), _INDENT))
@@ -66,22 +73,36 @@ def _verdict(answer: Answer) -> Text:
     return text
 
 
-def _details(answer: Answer) -> Iterator[RenderableType]:
+def _standing(answer: Answer) -> Iterator[RenderableType]:
+    """Say what else there is to a Pod than whether it fits."""
     if answer.pre_enqueue_plugin:
         yield _line(f"Not tried: {answer.pre_enqueue_plugin}: {answer.pre_enqueue_message}")
     elif answer.pod_group_message:
-        yield _line(f"Not on its own; its group, tried last: {answer.pod_group_message}")
+        was_tried = not is_obstacle(answer.pod_group_message)
+        group = "its group, tried last" if was_tried else "its group is not tried"
+        yield _line(f"Not on its own; {group}: {answer.pod_group_message}")
+    elif answer.last_message:
+        yield _line(f"But when it was tried last: {answer.last_message}")
+        yield _line(
+            "That is older than this answer, or its scheduler decides otherwise"
+            + (" (--config, --plugin)" if answer.waits_for_scheduler else "")
+        )
     elif answer.best and answer.waits_for_scheduler:
         yield _line(
             f"Waits for the scheduler {answer.waits_for_scheduler}; "
             "`berthmaster diagnose` tells whether one serves that name"
         )
+
+
+def _details(answer: Answer) -> Iterator[RenderableType]:
+    yield from _standing(answer)
     if answer.pre_filter_nodes:
         yield _line(f"Only these were looked at: {_names(answer.pre_filter_nodes)}")
     if answer.pre_filter_plugin:
         yield _line(f"{answer.pre_filter_plugin}: {answer.pre_filter_message}")
     if answer.error:
         yield _line(answer.error)
+    yield from _served(answer.served_names)
     if answer.fit_error:
         yield _line(answer.fit_error)
     post_filter = answer.post_filter
@@ -89,6 +110,15 @@ def _details(answer: Answer) -> Iterator[RenderableType]:
         yield _line(f"Room can be made on {post_filter.nominated_node_name}")
         if post_filter.victims:
             yield _line(f"by evicting {', '.join(post_filter.victims)}")
+
+
+def _served(names: Sequence[str]) -> Iterator[RenderableType]:
+    if names:
+        yield _line(
+            f"Served are: {', '.join(names)}; say so in the Pod: spec.schedulerName: {names[0]}"
+        )
+        overrides = f'{{"spec":{{"schedulerName":"{names[0]}"}}}}'
+        yield _line(f"With kubectl run: --overrides='{overrides}'")
 
 
 def _rejections(answer: Answer) -> Table:

@@ -1,13 +1,16 @@
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 from berthmaster.cli.explain import show
+from berthmaster.cli.explain_flags import SAVED_KINDS
 from berthmaster.cli.root import cli
 from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.endpoint import Explanation
@@ -188,6 +191,7 @@ def test_with_a_configuration_the_schedulers_name_counts(snapshot: str, tmp_path
     assert given["default/web"] == {
         "pod": "default/web",
         "error": "no profile for scheduler name default-scheduler",
+        "servedSchedulerNames": ["packer"],
     }
     assert given["default/packed"]["best"]
     assert answers(explain(*arguments))["default/packed"]["best"], "the default judges every Pod"
@@ -206,6 +210,7 @@ def test_a_pod_that_names_no_scheduler_is_the_default_schedulers(
     assert answers(explain(*arguments, "--config", str(config)))["default/new"] == {
         "pod": "default/new",
         "error": "no profile for scheduler name default-scheduler",
+        "servedSchedulerNames": ["packer"],
     }
 
 
@@ -393,3 +398,54 @@ def test_of_many_attempts_people_are_told_the_newest(capsys: pytest.CaptureFixtu
     text, notes = capsys.readouterr()
     assert len(text.splitlines()) == 201
     assert notes == ""
+
+
+def test_pending_pods_of_one_namespace(snapshot: str, tmp_path: Path) -> None:
+    more = tmp_path / "more.yaml"
+    other = pod("other", "1")
+    other["metadata"]["namespace"] = "shop"
+    more.write_text(yaml.safe_dump(other))
+    arguments = ("--snapshot", snapshot, "--snapshot", str(more), "-o", "json")
+    assert list(answers(explain(*arguments, "-n", "shop"))) == ["shop/other"]
+    assert list(answers(explain(*arguments, "--all-pending", "-n", "shop"))) == ["shop/other"]
+    assert len(answers(explain(*arguments))) == 3
+    assert len(answers(explain(*arguments, "-A"))) == 3
+    nothing = explain(*arguments, "-n", "empty")
+    assert (nothing.stdout, nothing.exit_code) == ("", 0)
+    assert "no Pod is pending in namespace empty" in nothing.stderr
+
+
+def test_the_help_and_the_document_save_the_same_kinds() -> None:
+    document = Path(__file__).parents[3] / "docs" / "explain.md"
+    saving = re.compile(r"kubectl get -A -o yaml (\S+) > cluster.yaml")
+    told = saving.findall(document.read_text()), saving.findall(explain("--help").output)
+    assert told == ([SAVED_KINDS], [SAVED_KINDS])
+
+
+def test_the_first_word_is_completed() -> None:
+    def completed(words: list[str], incomplete: str) -> list[str]:
+        completion = ShellComplete(cli, {}, "berthmaster", "_BERTHMASTER_COMPLETE")
+        return [item.value for item in completion.get_completions(words, incomplete)]
+
+    assert completed(["explain"], "po") == ["pod"]
+    assert completed(["explain", "--preempt"], "") == ["pod", "decision"]
+    assert completed(["explain", "pod"], "d") == []
+
+
+def test_tables_tell_pods_alike_once_and_json_tells_all(snapshot: str, tmp_path: Path) -> None:
+    more = tmp_path / "more.yaml"
+    more.write_text(yaml.safe_dump_all([pod(f"gang-{n}", "2") for n in range(20)]))
+    arguments = ("--snapshot", snapshot, "--snapshot", str(more))
+    text = explain(*arguments).stdout
+    assert text.count("default/gang-") == 1
+    assert "and 19 more Pods alike: gang-1, " in text
+    assert "default/web: fits on" in text
+    assert len(answers(explain(*arguments, "-o", "json"))) == 22
+
+
+def test_of_a_pod_that_nobody_serves_people_are_told_who_is_served(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = [Explanation(served_names=("berthmaster", "gpu"))]
+    show(told, Question(source=Source.SCHEDULER, pod_name="web"))
+    assert "served are: berthmaster, gpu" in capsys.readouterr().err

@@ -17,6 +17,13 @@ def test_the_pods_of_a_group_are_one_finding() -> None:
     assert "pods-unschedulable" not in judged(pending=pods)
 
 
+def test_a_group_that_does_not_exist_is_not_to_be_described() -> None:
+    pod = rejected("a", message="pod group train: PodGroup shop/train does not exist")
+    finding = only(judged(pending=(pod,)), "pod-groups-waiting")
+    assert finding.next_command == "kubectl -n shop get podgroups"
+    assert "create it, or correct its name" in finding.why
+
+
 def test_groups_are_told_apart_and_the_largest_comes_first() -> None:
     pods = (
         rejected("a", message="pod group a: needs 2 Pods, has 1", since=NOW - 1),

@@ -35,3 +35,20 @@ def test_what_keeps_a_pod_out_of_the_queue_comes_first() -> None:
     gate = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("too few",), "GangScheduling")
     answer = with_gate(Answer(pod="default/a"), gate, make_member("a"))
     assert (answer.pre_enqueue_plugin, answer.pre_enqueue_message) == ("GangScheduling", "too few")
+
+
+@pytest.mark.parametrize(
+    ("best", "condition", "message"),
+    [
+        (("n",), unscheduled("0/1 nodes: not of the tier"), "0/1 nodes: not of the tier"),
+        ((), unscheduled("0/1 nodes: not of the tier"), ""),
+        (("n",), PodCondition("PodScheduled", "False", "SchedulerError", "no answer"), "no answer"),
+        (("n",), PodCondition("PodScheduled", "False", "SchedulingGated", "gates"), ""),
+        (("n",), None, ""),
+    ],
+)
+def test_what_contradicts_that_a_pod_fits_is_told(
+    best: tuple[str, ...], condition: PodCondition | None, message: str
+) -> None:
+    pod = make_pod_info("a", conditions=[condition] if condition else [])
+    assert with_gate(Answer(pod="default/a", best=best), None, pod).last_message == message

@@ -16,7 +16,7 @@ from berthmaster.plugin import NoArgs, Node, NodePlugin, Pod
 from kubeio.serving import HttpsServer
 from kubeio.serving_options import ServingOptions
 from scheduler_svc.core.effects import BindPod
-from scheduler_svc.core.events import NodeUpserted, PodUpserted
+from scheduler_svc.core.events import NodeUpserted, PodDeleted, PodUpserted
 from scheduler_svc.core.registry import IN_TREE
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.config import default_configuration
@@ -148,6 +148,9 @@ async def test_all_pending_pods_one_a_line() -> None:
         answers = [json.loads(line) for line in text.splitlines()]
         assert [answer["pod"] for answer in answers] == ["default/web", "default/big"]
         assert all(answer["postFilter"]["code"] == "Unschedulable" for answer in answers)
+        _, text = await rig.get("/explain/pending?namespace=default")
+        assert len(text.splitlines()) == 2
+        assert await rig.get("/explain/pending?namespace=shop") == (200, "")
 
 
 async def test_a_pod_that_does_not_exist() -> None:
@@ -189,7 +192,22 @@ async def test_another_profiles_pod_is_judged_by_its_own_or_not_at_all() -> None
     async with serving() as rig:
         body = manifest(spec={"schedulerName": "nobody", "containers": []})
         _, text = await rig.call("POST", "/explain/pods", body)
-        assert json.loads(text)["error"] == "no profile for scheduler name nobody"
+        answer = json.loads(text)
+        assert answer["error"] == "no profile for scheduler name nobody"
+        assert answer["servedSchedulerNames"] == [SCHEDULER]
+
+
+async def test_of_a_pod_that_is_not_known_any_more_it_is_told_who_is_served() -> None:
+    async with serving() as rig:
+        status, text = await rig.get("/explain/pods/default/web")
+        assert status == 404
+        assert text.endswith(f"; it serves the schedulerNames {SCHEDULER}\n")
+        rig.add_pod("web", "2")
+        rig.decide()
+        rig.scheduler.handle(PodDeleted("uid-web"), at(1))
+        _, text = await rig.get("/explain/pods/default/web")
+        assert json.loads(text).keys() == {"decisions", "servedSchedulerNames"}
+        assert json.loads(text)["servedSchedulerNames"] == [SCHEDULER]
 
 
 async def test_what_keeps_a_pod_out_of_the_queue_is_told() -> None:

@@ -56,6 +56,12 @@ def test_only_the_pod_of_a_verdict_is_bold() -> None:
     assert told == "\x1b[1ma/b\x1b[0m\x1b[32m: fits on 1 of 1 Nodes\x1b[0m; best: a (total 10)"
 
 
+def test_other_pods_with_the_answer_are_named_below_the_verdict() -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(render(Answer(pod="a/g-0"), others=[f"a/g-{n}" for n in range(1, 200)]))
+    assert "and 199 more Pods alike: g-1, g-2, g-3, g-4 and 195 more" in console.export_text()
+
+
 def test_many_names_are_cut() -> None:
     nodes = {f"n{i}": rejected("Too many pods") for i in range(9)}
     assert "n0, n1, n2, n3 and 5 more" in text_of(Answer(pod="a/b", nodes=nodes))
@@ -109,6 +115,33 @@ def test_many_names_are_cut() -> None:
                 "a/b: fits on 1 of 1 Nodes",
                 "Not on its own; its group, tried last: needs 8, 6 fit: 2 lack cpu",
             ],
+        ),
+        (
+            Answer(
+                pod="a/b",
+                pod_group_message="PodGroup a/train does not exist",
+                nodes={"n": NodeAnswer(total=0)},
+                best=("n",),
+            ),
+            ["Not on its own; its group is not tried: PodGroup a/train does not exist"],
+        ),
+        (
+            Answer(
+                pod="a/b",
+                waits_for_scheduler="berthmaster",
+                last_message="0/1 nodes are available: 1 not of the tier.",
+                nodes={"n": NodeAnswer(total=0)},
+                best=("n",),
+            ),
+            [
+                "a/b: fits on 1 of 1 Nodes",
+                "But when it was tried last: 0/1 nodes are available: 1 not of the tier.",
+                "or its scheduler decides otherwise (--config, --plugin)",
+            ],
+        ),
+        (
+            Answer(pod="a/b", error="no profile", served_names=("batch", "gpu")),
+            ["Served are: batch, gpu; say so", '{"spec":{"schedulerName":"batch"}}'],
         ),
         (Answer(pod="a/b", error="no profile"), ["a/b: the attempt fails", "no profile"]),
         (
