@@ -40,12 +40,16 @@ class GroupMembers:
         """Give the members that are known, by uid, in the order in which they came."""
         return self._groups.get(name, _NOBODY)
 
+    def has_left(self, pod: PodInfo) -> bool:
+        """Whether a Pod was a member of another group than its newest version says. O(1)."""
+        former = self._group_of.get(pod.uid)
+        return former is not None and former != pod.group
+
     def note(self, pod: PodInfo) -> PodInfo | None:
         """Take in a new or changed Pod; gives what was known of it as a member of its group."""
         if pod.group is None and not self._group_of:
             return None
-        former = self._group_of.get(pod.uid)
-        if former is not None and former != pod.group:
+        if self.has_left(pod):
             self.drop(pod.uid)
         if pod.group is None:
             return None

@@ -38,6 +38,8 @@ class GroupEvents:
 
     def note(self, pod: PodInfo, now: Now) -> GroupName | None:
         """Take in a Pod before anyone else does; gives its group if that is to be called after."""
+        if self._groups.has_left(pod):
+            self.drop(pod.uid, now)
         old, name = self._groups.note(pod), pod.group
         if name is None:
             return None
@@ -62,7 +64,7 @@ class GroupEvents:
             self._holds.keep_place(pod, name, now)
 
     def drop(self, uid: str, now: Now) -> None:
-        """Take in that a Pod is gone."""
+        """Take in that a Pod is gone, or is no member any more."""
         pod = self._groups.drop(uid)
         if pod is None or pod.group is None:
             return

@@ -89,6 +89,18 @@ def test_a_large_member_that_goes_leaves_its_room_to_small_ones(has_finalizer: b
     assert sorted(stage.bound) == ["gang-0", "gang-1"]
 
 
+def test_a_group_that_all_have_left_by_their_labels_waits_no_more() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=2)])
+    members = make_members(2, requests=FOUR_CPUS)
+    stage.add(*members)
+    stage.run()
+    assert stage.scheduler.statistics().waiting_group_count == 1
+    stage.add(*(make_pod_info(m.name, requests=FOUR_CPUS, version="9") for m in members))
+    stage.run()
+    assert stage.scheduler.statistics().waiting_group_count == 0
+    assert list(stage.bound.values()) == ["n1"]
+
+
 def test_a_group_deleted_half_way_leaves_its_pods_waiting() -> None:
     stage = Stage(nodes=["n1"], groups=[make_group(min_count=2)])
     stage.add(*make_members(2))
