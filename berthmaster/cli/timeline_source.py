@@ -19,6 +19,7 @@ from kubeio.errors import (
     KubeError,
     MalformedResponseError,
     NotFoundError,
+    TransportError,
     UnauthorizedError,
 )
 from kubeio.login import KubeConfigError, Login
@@ -32,6 +33,7 @@ from node_agent.core.objects import Pod, WirePod, read_pod
 from node_agent.shell.defaults import DEFAULT_PORT
 from node_agent.shell.journey.pod_events import list_events
 from node_agent.shell.kubelet.client import decode_pods
+from scheduler_svc.shell.explain.reaching import api_server_away
 
 PODS: Final = ResourcePath("", "v1", "pods")
 NODES: Final = ResourcePath("", "v1", "nodes")
@@ -110,6 +112,8 @@ async def read_timeline(request: TimelineRequest) -> Told:
                 f"there is no Pod {request.name!r} {where}; the agent on its node keeps the last "
                 "1,000 that are gone: ask it with --agent URL"
             ) from error
+        except (TransportError, UnauthorizedError) as error:
+            raise TimelineError(str(api_server_away(credentials.server_url, error))) from error
         except KubeError as error:
             raise TimelineError(str(error)) from error
 

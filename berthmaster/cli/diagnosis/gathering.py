@@ -39,10 +39,11 @@ from berthmaster.cli.diagnosis.reading import Reader
 from berthmaster.cli.diagnosis.scheduler_checks import leads
 from kubeio.client import KubeClient, decode_body
 from kubeio.credentials import Credentials
-from kubeio.errors import ForbiddenError, KubeError, UnauthorizedError
+from kubeio.errors import ForbiddenError, KubeError
 from kubeio.resources import ResourcePath
 from scheduler_svc.shell.decode import UNFINISHED_PODS
 from scheduler_svc.shell.explain.question import DEFAULT_PORT, Question, Source
+from scheduler_svc.shell.explain.reaching import api_server_away
 from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE, SchedulerProfile
 
 PODS: Final = ResourcePath("", "v1", "pods")
@@ -155,22 +156,13 @@ class _Gathering:
 
     async def _begin(self) -> tuple[float, str]:
         """Give the API server's clock and version. Whoever knows us not says so here."""
-        server = self._credentials.server_url
         try:
             response = await self._client.call(
                 "GET", _VERSION, timeout_seconds=_FIRST_ANSWER_SECONDS
             )
             version = decode_body(response, wire.Version, request=f"GET {_VERSION}")
-        except UnauthorizedError as error:
-            raise KubeError(
-                f"the API server {server} does not know you: {error}. "
-                "Is your token or certificate still valid? kubectl auth whoami"
-            ) from error
         except KubeError as error:
-            raise KubeError(
-                f"the API server {server} cannot be asked: {error}. "
-                "Is it the right one? kubectl config get-contexts, --context"
-            ) from error
+            raise api_server_away(self._credentials.server_url, error) from error
         return parsedate_to_datetime(response.headers["date"]).timestamp(), version.git_version
 
     def _namespaced(self, resource: ResourcePath) -> ResourcePath:

@@ -7,6 +7,7 @@ from scheduler_svc.shell.explain.answer import Answer
 from scheduler_svc.shell.explain.asking import Profiles
 from scheduler_svc.shell.explain.listing import Note, admit_by_server, list_cluster
 from scheduler_svc.shell.explain.question import Question
+from scheduler_svc.shell.explain.reaching import asking_api_server
 from scheduler_svc.shell.explain.saved import (
     explain_all,
     named_pod,
@@ -32,13 +33,20 @@ async def answers_from_cluster(
     """
     credentials = await Credentials.load(question.kubeconfig, context=question.context)
     async with KubeClient(credentials, user_agent=user_agent) as client:
-        snapshot = await list_cluster(client, note=note, annotations=profiles.annotations)
-        pods = pending_pods(question, snapshot)
-        if question.pod_path:
-            pods = await _admitted(client, question, snapshot, profiles.annotations, note)
-        elif question.pod_name:
-            pods = [named_pod(question, snapshot)]
-        return list(explain_all(pods, question, snapshot, profiles))
+        with asking_api_server(credentials.server_url):
+            return await _answers(client, question, profiles, note)
+
+
+async def _answers(
+    client: KubeClient, question: Question, profiles: Profiles, note: Note
+) -> list[Answer]:
+    snapshot = await list_cluster(client, note=note, annotations=profiles.annotations)
+    pods = pending_pods(question, snapshot)
+    if question.pod_path:
+        pods = await _admitted(client, question, snapshot, profiles.annotations, note)
+    elif question.pod_name:
+        pods = [named_pod(question, snapshot)]
+    return list(explain_all(pods, question, snapshot, profiles))
 
 
 async def _admitted(

@@ -24,6 +24,7 @@ from scheduler_svc.shell.explain.endpoint import Explanation
 from scheduler_svc.shell.explain.listing import PODS, Note, admit_by_server
 from scheduler_svc.shell.explain.memory import Decision
 from scheduler_svc.shell.explain.question import Question, QuestionError
+from scheduler_svc.shell.explain.reaching import asking_api_server, asking_scheduler_at
 from scheduler_svc.shell.explain.saved import EXTENDERS_ARE_NOT_ASKED, pod_manifests
 
 ANSWER_SECONDS: Final = 300.0
@@ -181,12 +182,15 @@ async def contact(question: Question, user_agent: str) -> AsyncIterator[Contact]
 
         credentials = Credentials(login, read_again)
         async with KubeClient(credentials, user_agent=user_agent) as client:
-            yield Contact(client, "")
+            with asking_scheduler_at(question.server):
+                yield Contact(client, "")
         return
     credentials = await Credentials.load(question.kubeconfig, context=question.context)
     async with KubeClient(credentials, user_agent=user_agent) as client:
-        pod = await _leader(client, question)
-        token = await serving_token(client, pod.metadata.namespace, pod.spec.service_account_name)
+        with asking_api_server(credentials.server_url):
+            pod = await _leader(client, question)
+            account = pod.spec.service_account_name
+            token = await serving_token(client, pod.metadata.namespace, account)
     async with proxied_client(credentials, token, user_agent=user_agent) as client:
         yield Contact(client, proxied(pod.metadata.namespace, pod.metadata.name, question.port))
 
