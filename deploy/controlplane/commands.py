@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from deploy.programs.sources import Binary
 OTHER_UP_TIMEOUT_SECONDS = 1800.0
 INTERRUPTED_UP_TIMEOUT_SECONDS = 20.0
 KILLED_UP_TIMEOUT_SECONDS = 5.0
+GET_KUBECTL = 'alias kubectl="$(.venv/bin/python -m deploy.controlplane binaries kubectl)"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,8 @@ def _tell_what_next(plane: ControlPlane, reporter: Reporter) -> None:
     reporter.plain("What next:")
     reporter.plain(f"  export KUBECONFIG={kubeconfig}")
     if plane.directory.path == DEFAULT_STATE_DIRECTORY:
+        if shutil.which("kubectl") is None:
+            reporter.plain(f"  {GET_KUBECTL}    # none is on PATH; found or built, and kept")
         reporter.plain(
             "  kubectl apply -f deploy/manifests/playground.yaml    # Nodes and Pods to try"
         )

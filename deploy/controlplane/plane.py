@@ -37,6 +37,7 @@ from deploy.programs.errors import DeployError, PortTakenError
 from deploy.programs.private_files import write_private
 from deploy.programs.reporting import Reporter, SilentReporter
 from deploy.programs.sources import Binary
+from deploy.programs.versions import requested_version
 
 START_ATTEMPTS = 5
 SERVICE_ACCOUNT_TIMEOUT_SECONDS = 30.0
@@ -180,10 +181,13 @@ class ControlPlane:
         Raises
         ------
         DeployError
-            If it can't be started, or runs already with another shape.
+            If it can't be started, or is there already with another shape or version.
+        UsageError
+            If the version is none that is supported.
         """
         names = self._shape.components
         old = load(self.directory)
+        self._check_asked_version(old)
         if old is not None and self._is_ready(old):
             return False
         binaries = find_binaries(names)
@@ -262,6 +266,15 @@ class ControlPlane:
         self._supervisor = supervisor
         return True
 
+    def _check_asked_version(self, old: Record | None) -> None:
+        """Refuse to go on with another version than just the one that was asked for."""
+        asked, is_exact = requested_version(self._kubernetes_version)
+        if old is not None and is_exact and old.kubernetes_version != str(asked):
+            raise self._differs(f"is of Kubernetes {old.kubernetes_version}, not {asked}")
+
+    def _differs(self, how: str) -> DeployError:
+        return DeployError(f"the control plane in {self.directory.path} {how}: take it down first")
+
     def _check_same(self, old: Record | None, version: str) -> None:
         """Refuse to go on with what another shape or version has left."""
         if old is None:
@@ -272,9 +285,7 @@ class ControlPlane:
         elif old.kubernetes_version.split(".")[:2] != version.split(".")[:2]:
             differs = f"is of Kubernetes {old.kubernetes_version}, not {version}"
         if differs:
-            raise DeployError(
-                f"the control plane in {self.directory.path} {differs}: take it down first"
-            )
+            raise self._differs(differs)
 
     def _start_with_ports(self, plan: Record) -> None:
         for attempt in range(1, START_ATTEMPTS + 1):

@@ -7,16 +7,20 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from deploy.controlplane.components import describe, write_files
 from deploy.controlplane.layout import DEFAULT_STATE_DIRECTORY, StateDirectory
+from deploy.controlplane.plane import ControlPlane
 from deploy.controlplane.record import Record, Shape, load
 from deploy.controlplane.statelock import StateLock
-from deploy.programs.errors import DeployError
+from deploy.controlplane.supervisor import Supervisor
+from deploy.programs.errors import DeployError, UsageError
 from deploy.programs.private_files import write_private
+from deploy.programs.sources import Binary
 
 PROJECT = Path(__file__).resolve().parents[3]
 
@@ -212,3 +216,31 @@ def test_an_unreadable_lock_has_no_known_holder(directory: StateDirectory) -> No
     directory.create()
     directory.lock.write_text(json.dumps({"pid": 1}))
     assert StateLock(directory.lock).holder() is None
+
+
+def no_binaries(names: Sequence[str]) -> Mapping[str, Binary]:
+    raise DeployError(f"looked for {', '.join(names)}")
+
+
+@pytest.mark.parametrize("version", ["1.35.2", "1.36.2"])
+@pytest.mark.parametrize("is_variable", [False, True])
+def test_what_is_there_goes_on_with_no_other_version_than_was_asked_for(
+    is_variable: bool, version: str, directory: StateDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory.create()
+    record().save(directory)
+    monkeypatch.setattr(Supervisor, "probe", lambda *_: "")
+    monkeypatch.delenv("KUBERNETES_VERSION", raising=False)
+
+    def plane(asked: str | None) -> ControlPlane:
+        if is_variable and asked:
+            monkeypatch.setenv("KUBERNETES_VERSION", asked)
+            asked = None
+        return ControlPlane(directory.path, with_kwok=True, kubernetes_version=asked)
+
+    assert not plane(None).start(no_binaries), "all runs, it seems"
+    assert not plane("1.36.3").start(no_binaries)
+    with pytest.raises(DeployError, match=f"is of Kubernetes 1.36.3, not {version}: take it down"):
+        plane(version).start(no_binaries)
+    with pytest.raises(UsageError, match="not supported"):
+        plane("1.2.3").start(no_binaries)
