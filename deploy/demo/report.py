@@ -30,6 +30,7 @@ METRICS = (
 """Lines of ``/metrics`` to show, about a dozen."""
 LEASE_SECONDS = 15
 """The scheduler's default, which the demonstration leaves as it is."""
+LONGEST_VALUE = 12
 HISTOGRAM_WIDTH = 40
 HISTOGRAM_ROWS = 16
 
@@ -130,7 +131,14 @@ def show_metrics(console: Console, exposition: str, *, url: str) -> None:
 def select_metrics(exposition: str) -> list[str]:
     """Choose lines of an exposition, in the order of `METRICS`."""
     lines = exposition.splitlines()
-    return [line for pattern in METRICS for line in lines if re.match(pattern, line)]
+    chosen = (line for pattern in METRICS for line in lines if re.match(pattern, line))
+    return [_rounded(line) for line in chosen]
+
+
+def _rounded(line: str) -> str:
+    """Write a value with six digits that matter, of which floating point makes up to seventeen."""
+    name, _, value = line.rpartition(" ")
+    return f"{name} {float(value):.6g}" if len(value) > LONGEST_VALUE and "e" not in value else line
 
 
 def show_takeover(console: Console, takeover: Takeover) -> None:

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from deploy.demo.figures import count_states, most_within
+from deploy.demo.figures import count_states
 from deploy.demo.plan import Plan
 from deploy.demo.records import PodRecord, PodState
 from deploy.demo.shapes import POD_SHAPES
@@ -63,8 +63,9 @@ class PlacementView:
         interval_seconds = FRAME_SECONDS if self._live is not None else LINE_SECONDS
         if now_seconds - self._shown_seconds < interval_seconds and not is_last:
             return
+        shown_seconds = self._shown_seconds or self._began_seconds
         self._shown_seconds = now_seconds
-        summary = summarize(records, now_seconds)
+        summary = summarize(records, now_seconds, since_seconds=shown_seconds)
         line = f"{now_seconds - self._began_seconds:5.1f} s  {summary}"
         if self._live is not None:
             table = make_table(self._plan, records, width=self._console.width)
@@ -107,22 +108,25 @@ def make_table(plan: Plan, records: Sequence[PodRecord], *, width: int) -> Table
     return table
 
 
-def summarize(records: Sequence[PodRecord], now_seconds: float) -> str:
-    """Say in one line how many Pods are in which state, and how fast Pods are bound just now."""
+def summarize(records: Sequence[PodRecord], now_seconds: float, *, since_seconds: float) -> str:
+    """Say in one line how many Pods are in which state, and how fast Pods are bound just now.
+
+    That is since ``since_seconds``, when the last line was shown, or in the last second if that was
+    less than a second ago.
+    """
     states = count_states(records)
-    recent = [
-        record.bound_seconds
-        for record in records
-        if record.bound_seconds is not None
-        and record.bound_seconds > now_seconds - RATE_WINDOW_SECONDS
-    ]
-    rate = most_within(sorted(recent), RATE_WINDOW_SECONDS) / RATE_WINDOW_SECONDS
+    window_seconds = max(now_seconds - since_seconds, RATE_WINDOW_SECONDS)
+    began_seconds = now_seconds - window_seconds
+    recent = sum(
+        1 for r in records if r.bound_seconds is not None and r.bound_seconds > began_seconds
+    )
+    rate = recent / window_seconds
     bound = sum(1 for record in records if record.node)
     parts = [f"{len(records)} Pods", f"{bound} bound", f"{states[PodState.RUNNING]} running"]
     waiting = _waiting(states)
     if waiting:
         parts.append(waiting)
-    return f"{', '.join(parts)}; {rate:.0f} bound in the last second"
+    return f"{', '.join(parts)}; {rate:.0f} bound a second"
 
 
 def _waiting(states: Counter[str]) -> str:

@@ -154,3 +154,17 @@ def test_metrics_are_chosen_by_pattern_in_order() -> None:
         'scheduler_pending_pods{queue="gated"} 0.0',
         "process_cpu_seconds_total 1.5",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("7.1000000000000005", "7.1"),
+        ("0.00012345678901234", "0.000123457"),
+        ("1234567.0", "1234567.0"),
+        ("1.34053888e+08", "1.34053888e+08"),
+    ],
+)
+def test_values_are_shown_without_the_dust_of_floating_point(value: str, shown: str) -> None:
+    [line] = select_metrics(f"process_cpu_seconds_total {value}")
+    assert line == f"process_cpu_seconds_total {shown}"

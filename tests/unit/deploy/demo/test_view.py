@@ -35,10 +35,17 @@ RECORDS = [
 ]
 
 
-def test_the_summary_counts_bindings_of_the_last_second() -> None:
-    assert summarize(RECORDS, 10.0) == (
-        "4 Pods, 2 bound, 1 running, 1 gated, 1 unschedulable; 1 bound in the last second"
-    )
+@pytest.mark.parametrize(
+    ("since_seconds", "rate"), [(9.9, "1"), (9.0, "1"), (6.0, "12"), (0.0, "5"), (10.0, "1")]
+)
+def test_the_summary_counts_bindings_by_the_time_that_has_passed(
+    since_seconds: float, rate: str
+) -> None:
+    more = [record(f"m{n}", "plain", PodState.BOUND, 6.5) for n in range(48)]
+    records = RECORDS if since_seconds > 6.0 else [*RECORDS[2:], *more]
+    told = summarize(records, 10.0, since_seconds=since_seconds)
+    assert told.startswith(f"{len(records)} Pods, ")
+    assert told.endswith(f"1 gated, 1 unschedulable; {rate} bound a second")
 
 
 def written(console: Console) -> str:
@@ -67,7 +74,7 @@ def test_a_pipe_gets_lines_without_escapes() -> None:
     lines = written(console).splitlines()
 
     assert len(lines) == 2
-    assert lines[1].endswith("bound in the last second")
+    assert lines[1].endswith("bound a second")
     assert "\x1b" not in written(console)
 
 
