@@ -4,6 +4,7 @@ The way to ready has one scale, what comes after it another: a Pod that has run 
 would leave nothing to be seen of its start.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,6 +26,9 @@ _SOURCE_COLUMNS: Final = 18
 _ERROR_COLUMNS: Final = 8
 _BLOCKS: Final = " ▏▎▍▌▋▊▉█"
 _ASCII_BLOCK: Final = "#"
+_HOLLOW: Final = "░"
+_ASCII_HOLLOW: Final = "-"
+_ZEROS: Final = re.compile(r"\.?0+Z$")
 
 WAITED_FOR: Final = {
     Step.QUEUED: "the scheduler hears of it",
@@ -71,6 +75,11 @@ class Layout:
     with_errors: bool
     is_ascii: bool = False
 
+    @property
+    def hollow(self) -> str:
+        """What a bar is made of that may have taken no time."""
+        return _ASCII_HOLLOW if self.is_ascii else _HOLLOW
+
     @classmethod
     def of(cls, columns: int, *, is_ascii: bool = False) -> "Layout":
         """Fit a width: the bar shrinks first, then who told goes, then the errors."""
@@ -101,6 +110,8 @@ def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
         parts.append(Text("Nothing else is known of its way so far."))
     parts.append(Text())
     parts += [Text(line) for line in _tail(timeline)]
+    if any(map(is_rounding, timeline.segments)):
+        parts.append(Text(f"{layout.hollow} no longer than its times are rounded (±).", "dim"))
     return Group(*parts)
 
 
@@ -119,15 +130,20 @@ def _printable_values(value: Any) -> Any:
 
 
 def _head(timeline: Timeline, teller: str) -> Text:
-    words = [timeline.node and f"on {timeline.node}", timeline.qos_class, timeline.scheduler_name]
-    about = ", ".join(word for word in words if word)
     text = Text.assemble((f"Pod {timeline.namespace}/{timeline.name}", "bold"))
-    text.append(f" {about}\n" if about else "\n")
+    text.append(f" on {timeline.node}" if timeline.node else "")
+    about = (timeline.qos_class, timeline.scheduler_name)
+    text.append("".join(f", {word}" for word in about if word) + "\n")
     if timeline.steps:
         first = timeline.steps[0]
-        text.append(f"{first.step.capitalize()} at {first.at}. ", "dim")
+        text.append(f"{first.step.capitalize()} at {_short(first.at)}. ", "dim")
     text.append(f"Told by {teller}.", "dim")
     return text
+
+
+def _short(time: str) -> str:
+    """Give a time without zeros at the end of its fraction."""
+    return _ZEROS.sub("Z", time)
 
 
 def _table(layout: Layout) -> Table:
@@ -150,13 +166,15 @@ def _add_rows(
     steps = {step.step: step for step in timeline.steps}
     total = sum(max(segment.seconds, 0.0) for segment in segments)
     begin = 0.0
-    longest = max((segment.seconds for segment in segments), default=0.0)
+    sure = [segment.seconds for segment in segments if not is_rounding(segment)]
+    longest = max(sure, default=0.0)
     for segment in segments:
-        is_longest = segment.seconds == longest and len(segments) > 1 and longest > 0
+        is_hollow = is_rounding(segment)
+        is_longest = segment.seconds == longest > 0 and len(segments) > 1 and not is_hollow
         cells: list[RenderableType] = [
             f"+{format_seconds(begin)}",
             waited_for(segment, timeline.scheduling_attempt),
-            bar(begin, segment.seconds, total, layout),
+            bar(begin, segment.seconds, total, layout, is_hollow=is_hollow),
             Text(_took(segment), style="bold" if is_longest else ""),
         ]
         if layout.with_errors:
@@ -180,8 +198,18 @@ def waited_for(segment: SegmentView, attempt: int | None = None) -> str:
     return _WIDER.get((begin, end)) or WAITED_FOR.get(end, "")
 
 
-def bar(begin: float, seconds: float, total: float, layout: Layout) -> str:
-    """Draw a segment at its place, to an eighth of a column; what took any time is seen."""
+def is_rounding(segment: SegmentView) -> bool:
+    """Whether a segment is no longer than its times are rounded: it may have taken no time."""
+    return segment.negative is None and 0 < segment.seconds <= segment.error_seconds
+
+
+def bar(
+    begin: float, seconds: float, total: float, layout: Layout, *, is_hollow: bool = False
+) -> str:
+    """Draw a segment at its place, to an eighth of a column; what took any time is seen.
+
+    Hollow, in whole columns, where it may have taken none.
+    """
     if total <= 0 or seconds <= 0:
         return ""
     columns = layout.bar_columns
@@ -189,6 +217,8 @@ def bar(begin: float, seconds: float, total: float, layout: Layout) -> str:
     offset = min(int(begin / total * columns), columns - 1)
     full, rest = divmod(eighths, 8)
     full = min(full, columns - offset)
+    if is_hollow:
+        return " " * offset + layout.hollow * max(full, 1)
     if layout.is_ascii:
         return " " * offset + _ASCII_BLOCK * max(full, 1)
     is_cut = offset + full >= columns

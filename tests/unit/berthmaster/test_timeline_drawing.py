@@ -1,6 +1,7 @@
 """Bars that a person can read, on a terminal and in a pipe."""
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from berthmaster.cli.timeline_drawing import (
@@ -15,7 +16,7 @@ from berthmaster.cli.timeline_drawing import (
 from node_agent.core.journey.clock_skew import SkewEstimate
 from node_agent.core.journey.journey import FileTimes, Journey, identify
 from node_agent.core.journey.marks import Step
-from node_agent.core.journey.timeline import SegmentView, Timeline, timeline_of
+from node_agent.core.journey.timeline import SegmentView, StepView, Timeline, timeline_of
 from node_agent.core.objects import Pod
 from tests.unit.node_agent.core.journey import stages
 from tests.unit.node_agent.core.journey.stages import nanoseconds
@@ -103,10 +104,10 @@ def test_a_whole_way() -> None:
     text = drawn(timeline_of(journey, node_name="node-a", skew=skew))
     lines = [" ".join(line.replace("█", " ").split()) for line in text.split("\n")]
     assert lines[0] == "Pod default/a on node-a, gpu"
-    created = "Created at 2026-06-01T12:00:00.000000000Z."
+    created = "Created at 2026-06-01T12:00:00Z."
     assert lines[1] == f"{created} Told by the agent ns/agent-x."
     assert "+750 ms binding 250 ms 500 ms bound scheduler/api" in [
-        " ".join(word for word in line.split() if word[0] not in "▏▎▍▌▋▊▉") for line in lines
+        " ".join(word for word in line.split() if word[0] not in "▏▎▍▌▋▊▉░") for line in lines
     ]
     assert "Startup: 6.5 s in all, 4 s by the SLI; images 2.5 s." in lines
     assert "Clocks: the node's is 50 ms behind the API server's (± 150 ms)." in lines
@@ -159,7 +160,7 @@ def test_a_console_without_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     journey.observe(stages.ready(), nanoseconds(6.5))
     text = drawn(timeline_of(journey, node_name="n"))
     assert "#" in text
-    assert not set(text) & set("▏▎▍▌▋▊▉█")
+    assert not set(text) & set("▏▎▍▌▋▊▉█░")
 
 
 @pytest.mark.parametrize("columns", [60, 80, 88, 95, 96, 100, 113, 114, 120, 146, 200])
@@ -185,3 +186,53 @@ def test_nothing_that_a_terminal_acts_on_is_printed() -> None:
     )
     assert "Now: image_pull: a\\x1b[31mb c\\x9bd\\x07 [bold]\n" in drawn(timeline)
     assert "\x1b" not in drawn(timeline)
+
+
+def segment(seconds: float, error_seconds: float, end: str = "bound") -> SegmentView:
+    return SegmentView(begin="created", end=end, seconds=seconds, error_seconds=error_seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "error_seconds", "is_told"),
+    [(0.309, 0.5, True), (0.5, 0.5, True), (0.6, 0.5, False), (1, 0, False), (0, 0.5, False)],
+)
+@pytest.mark.parametrize("is_ascii", [False, True])
+def test_what_may_have_taken_no_time_is_hollow(
+    seconds: float,
+    error_seconds: float,
+    is_told: bool,
+    is_ascii: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if is_ascii:
+        monkeypatch.setattr(Console, "encoding", "ascii")
+    timeline = replace(
+        timeline_of(journey_of(stages.bound()), node_name="n"),
+        segments=(segment(seconds, error_seconds), segment(0.1, 0, "ready")),
+    )
+    hollow, full = ("-" * 3, "#") if is_ascii else ("░" * 3, "█")
+    first, second = drawn(timeline).split("\n")[4:6]
+    assert (hollow in first) is is_told
+    assert (full in first) is (not is_told and seconds > 0)
+    assert hollow not in second
+    assert ("no longer than its times are rounded" in drawn(timeline)) is is_told
+
+
+def test_the_longest_is_one_that_has_surely_taken_time() -> None:
+    timeline = replace(
+        timeline_of(journey_of(stages.bound()), node_name="n"),
+        segments=(segment(0.4, 0.5), segment(0.1, 0, "ready")),
+    )
+    console = Console(width=160, force_terminal=True, color_system="standard")
+    with console.capture() as capture:
+        console.print(render(timeline, "x", console))
+    assert "\x1b[1m100 ms" in capture.get()
+    assert "\x1b[1m400 ms" not in capture.get()
+
+
+def test_the_head_without_a_node_and_with_a_fraction() -> None:
+    timeline = timeline_of(journey_of(make_pod("gated")), node_name="")
+    step = StepView("created", "2026-06-01T12:00:10.250000000Z", "api", "api_server", 1)
+    text = drawn(replace(timeline, qos_class="BestEffort", scheduler_name="gpu", steps=(step,)))
+    assert text.startswith("Pod default/gated, BestEffort, gpu\n")
+    assert "Created at 2026-06-01T12:00:10.25Z. " in text
