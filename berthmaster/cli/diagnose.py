@@ -46,6 +46,9 @@ def _request(flags: dict[str, Any]) -> Request:
     for flag in ("server", "server_ca", "token_file"):
         if flags[flag] and flags["no_ask"]:
             raise click.UsageError(f"--no-ask and --{flag.replace('_', '-')} exclude each other")
+    for flag in ("server_ca", "token_file"):
+        if flags[flag] and not flags["server"]:
+            raise click.UsageError(f"--{flag.replace('_', '-')} needs --server URL")
     return Request(
         scope=Scope(namespace=namespace, scheduler_name=flags["scheduler_name"], lease=lease),
         kubeconfig=flags["kubeconfig"],

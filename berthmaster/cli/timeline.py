@@ -47,6 +47,11 @@ def _request(pod: str, flags: dict[str, Any]) -> TimelineRequest:
     for flag in ("no_agent", "ask_kubelet"):
         if flags[flag] and is_direct:
             raise click.UsageError(f"--agent and --{flag.replace('_', '-')} exclude each other")
+    for flag in ("kubeconfig", "context"):
+        if flags[flag] and is_direct:
+            raise click.UsageError(f"--{flag}: with --agent the API server is not asked")
+    if flags["agent_insecure"] and flags["agent_ca_file"]:
+        raise click.UsageError("--agent-insecure and --agent-ca-file exclude each other")
     use_agent = not flags.pop("no_agent")
     return TimelineRequest(name=name, use_agent=use_agent, **flags)
 

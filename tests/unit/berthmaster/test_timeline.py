@@ -67,6 +67,12 @@ def test_an_agent_of_ones_own(asked: list[TimelineRequest], tmp_path: Path) -> N
         (["pod/"], "'pod/' is no Pod's name"),
         (["web", "-n", ""], "-n: '' is no namespace's name"),
         (["web", "-n", "a/b"], "-n: 'a/b' is no namespace's name"),
+        (["web", "--agent", "https://x", "--kubeconfig", "k"], "--kubeconfig: with --agent"),
+        (["web", "--agent", "https://x", "--context", "c"], "--context: with --agent"),
+        (
+            ["web", "--agent", "https://x", "--agent-insecure", "--agent-ca-file", "c"],
+            "--agent-insecure and --agent-ca-file exclude each other",
+        ),
         (["web", "--agent-insecure"], "--agent-insecure needs --agent URL"),
         (
             ["web", "--agent", "https://x", "--no-agent"],

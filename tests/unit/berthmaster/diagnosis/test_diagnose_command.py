@@ -39,6 +39,8 @@ def run_on(api: StubApi, tmp_path: Path, *arguments: str) -> Result:
         (("--lease", "mine"), "--lease: 'mine' is not NAMESPACE/NAME"),
         (("--no-ask", "--server", "https://x"), "--no-ask and --server exclude each other"),
         (("--no-ask", "--token-file", "t"), "--no-ask and --token-file exclude each other"),
+        (("--server-ca", "c"), "--server-ca needs --server URL"),
+        (("--token-file", "t"), "--token-file needs --server URL"),
         (("-o", "yaml"), "'yaml' is not one of 'text', 'json'"),
     ],
 )
