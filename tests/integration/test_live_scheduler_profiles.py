@@ -136,6 +136,17 @@ def explain(plane: ControlPlane, *arguments: str) -> str:
     return done.stdout
 
 
+def findings(plane: ControlPlane) -> dict[str, dict[str, Any]]:
+    """Diagnose, and give the findings by check."""
+    kubeconfig = ("--kubeconfig", str(plane.kubeconfig_path))
+    done = forked.run("diagnose", "--no-ask", "-o", "json", *kubeconfig)
+    return {finding["check"]: finding for finding in json.loads(done.stdout)["findings"]}
+
+
+def port_of(process: SchedulerProcess) -> int:
+    return int(process.wait_line("Serving securely").rpartition("port=")[2])
+
+
 def observed(plane: ControlPlane, name: str) -> list[int]:
     """Give the generations that schedulers say they run."""
     entries = status_of(plane, f"{PROFILES}/{name}").get("observedBy", [])
@@ -244,8 +255,14 @@ def test_pods_of_a_profile_that_goes_are_told(
         "Create one that does, or create the Pod anew with a schedulerName that is served: "
         "berthmaster"
     )
+    unknown = findings(plane)["scheduler-name-unknown"]
+    assert (unknown["objects"], unknown["detail"]) == (["default/left"], [note])
+    server = f"https://127.0.0.1:{port_of(process)}"
+    told = forked.run("explain", "pod", "left", "--server", server)
+    assert "served are: berthmaster" in told.stderr
     create_profile(plane, "back", profile_spec("gone", zone="a"))
     assert wait_bound(plane, "left") == "a"
+    assert "scheduler-name-unknown" not in findings(plane)
 
 
 def test_each_scheduler_says_what_it_runs_and_takes_that_back_when_it_ends(
