@@ -5,7 +5,7 @@ schema, tutorials), a name much like one that would be right here, and the same 
 another place of the schema.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -127,6 +127,19 @@ def of_unknown_plugin(name: str, known: Collection[str]) -> str:
         return _OLD_PLUGINS[name]
     near = nearest_names(name, known)
     return f"did you mean {_either(near)}?" if near else _OUT_OF_TREE
+
+
+def of_many_queue_sorts(names: Sequence[str]) -> str:
+    """Explain that one plugin of several must order the queue: as a rule, the one added."""
+    added = [name for name in names if name not in IN_TREE_POINTS]
+    if len(added) != 1:
+        return f"enabled are {', '.join(names)}"
+    return (
+        f"{', '.join(names)} are enabled; for {added[0]} alone, give a file by --config, with\n"
+        f"multiPoint: {{enabled: [{{name: {added[0]}}}]}}\n"
+        f'queueSort: {{enabled: [{{name: {added[0]}}}], disabled: [{{name: "*"}}]}}\n'
+        "under plugins of each profile"
+    )
 
 
 def of_api_version(api_version: str, kind: str) -> str:

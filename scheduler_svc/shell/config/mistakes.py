@@ -68,7 +68,8 @@ class Mistake(msgspec.Struct, frozen=True, kw_only=True):
         return f"{head}: {self.detail}" if self.detail else head
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{self.file}: "
+        file = self.file or "the defaults and the flags"
+        place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{file}: "
         lines = [f"{place}{self.path}: {self.body}" if self.path else place + self.body]
         # An unsupported value's detail lists them already, in upstream's words.
         if self.allowed and self.problem is not Problem.UNSUPPORTED:

@@ -169,7 +169,10 @@ class ProfileReader:
         of_profile = f"for profile with scheduler name {render_value(name)}"
         if len(sorting) > 1:
             detail = "only one queue sort plugin can be enabled"
-            self._log.invalid((*path, "queueSort", "enabled"), len(sorting), detail)
+            because = meaning.of_many_queue_sorts([plugin.name for plugin in sorting])
+            self._log.invalid(
+                (*path, "queueSort", "enabled"), len(sorting), detail, meaning=because
+            )
         elif not sorting:
             detail = f"only one queue sort plugin required {of_profile}, but got 0"
             self._log.required((*path, "queueSort"), detail)

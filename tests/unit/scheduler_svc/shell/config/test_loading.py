@@ -369,6 +369,34 @@ def test_at_most_one_plugin_sorts_and_one_generates() -> None:
     ]
 
 
+def test_a_plugin_that_sorts_says_how_it_is_enabled() -> None:
+    known = {"Fifo": frozenset({AT.QUEUE_SORT, AT.FILTER})}
+    with pytest.raises(ConfigurationError) as caught:
+        default_configuration(known, ("Fifo",))
+    _, place, *hint = str(caught.value).splitlines()
+    assert place == (
+        "the defaults and the flags: profiles[0].plugins.queueSort.enabled: Invalid value: 2: "
+        "only one queue sort plugin can be enabled"
+    )
+    assert [line.strip() for line in hint] == [
+        "PrioritySort, Fifo are enabled; for Fifo alone, give a file by --config, with",
+        "multiPoint: {enabled: [{name: Fifo}]}",
+        'queueSort: {enabled: [{name: Fifo}], disabled: [{name: "*"}]}',
+        "under plugins of each profile",
+    ]
+    as_told = plugins_of("{" + ", ".join(line.strip() for line in hint[1:3]) + "}")
+    [profile] = load_configuration(as_told, path="f.yaml", known_plugins=known).profiles
+    assert [plugin.name for plugin in profile.points[AT.QUEUE_SORT]] == ["Fifo"]
+    assert profile.points[AT.FILTER][-1].name == "Fifo"
+
+
+def test_queue_sorts_of_which_none_was_added_are_only_named() -> None:
+    text = plugins_of("{queueSort: {enabled: [{name: PrioritySort}, {name: Fifo}, {name: Lifo}]}}")
+    known = {name: frozenset({AT.QUEUE_SORT}) for name in ("Fifo", "Lifo")}
+    with pytest.raises(ConfigurationError, match="enabled are PrioritySort, Fifo, Lifo"):
+        load_configuration(text, path="f.yaml", known_plugins=known)
+
+
 def test_all_profiles_sort_with_the_same_arguments() -> None:
     known = {"Fifo": frozenset({AT.QUEUE_SORT})}
     profile = (
