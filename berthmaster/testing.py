@@ -14,6 +14,7 @@ What this module offers changes only after a release in which the old way warned
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -21,9 +22,10 @@ import msgspec
 
 from scheduler_svc.core.annotated_objects import AnnotatedPod
 from scheduler_svc.core.clock import Now
-from scheduler_svc.core.custom_plugins.adapt import adapt, points_of
+from scheduler_svc.core.custom_plugins.adapt import adapt, plugin_name, points_of
 from scheduler_svc.core.custom_plugins.adapters import Adapter, CustomPreBind
 from scheduler_svc.core.custom_plugins.base import BasePlugin
+from scheduler_svc.core.custom_plugins.declared import mistakes_in_values
 from scheduler_svc.core.custom_plugins.guard import PluginFailedError
 from scheduler_svc.core.effects import (
     BindPod,
@@ -36,6 +38,7 @@ from scheduler_svc.core.events import (
     BindSucceeded,
     FeedUpdated,
     NodeUpserted,
+    PermitDecided,
     PodDeleted,
     PodUpserted,
     PreBindFinished,
@@ -50,6 +53,7 @@ from scheduler_svc.core.plugins.default_binder import DefaultBinder
 from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.core.scheduler import Scheduler
+from scheduler_svc.shell.custom_plugins.loading import PluginLoadError, plugin_mistakes
 
 __all__ = ["Outcome", "Verdict", "World", "cluster", "node", "pod"]
 
@@ -162,6 +166,12 @@ class World:
         self._scheduler = Scheduler([profile])
         self._seconds = 0.0
         self._pods: dict[str, PodInfo] = {}
+        self._nodes: dict[str, str] = {}
+        # Plugins may decide on Pods that they hold back in any thread.
+        self._decisions: deque[PermitDecided] = deque()
+        for plugin in profile.plugins:
+            if isinstance(plugin, Adapter):
+                plugin.connect(self._decisions.append)
 
     def add(self, *objects: NodeInfo | PodInfo) -> None:
         """Add or change Nodes and Pods; Pods without a Node wait to be scheduled."""
@@ -180,6 +190,15 @@ class World:
     def feed(self, plugin: str, value: Any) -> None:
         """Let a plugin's feed tell something."""
         self._scheduler.handle(FeedUpdated(SCHEDULER_NAME, plugin, value), self._now())
+        self._take_decisions()
+
+    def node_of(self, asked: PodInfo) -> str:
+        """Give the Node that a Pod has been bound to by now, "" if to none.
+
+        It may come later than `schedule`, where a plugin lets a Pod wait and then allows it.
+        """
+        self._take_decisions()
+        return self._nodes.get(asked.uid, "")
 
     def schedule(self, new: PodInfo) -> Outcome:
         """Add a Pod and make attempts until none is due; gives how the last one of it ended."""
@@ -189,6 +208,7 @@ class World:
         effects: list[Effect] = []
         while (step := self._scheduler.step(self._now())) is not None:
             effects += self._carry_out(step)
+            effects += self._take_decisions()
         binding = [e for e in effects if isinstance(e, BindPod) and e.pod.uid == new.uid]
         warnings = [
             e.note
@@ -225,6 +245,7 @@ class World:
         """Let time pass: backoffs end, waits time out."""
         self._seconds += seconds
         self._carry_out(self._scheduler.expire(self._now()))
+        self._take_decisions()
 
     def _as_kept(self, new: PodInfo) -> PodInfo:
         """Leave out the annotations that no plugin names, as the running scheduler does."""
@@ -234,11 +255,20 @@ class World:
     def _now(self) -> Now:
         return Now(monotonic_seconds=self._seconds, wall_seconds=1_700_000_000 + self._seconds)
 
+    def _take_decisions(self) -> list[Effect]:
+        """Tell the scheduler whom plugins allow and reject."""
+        done: list[Effect] = []
+        while self._decisions:
+            decided = self._scheduler.handle(self._decisions.popleft(), self._now())
+            done += self._carry_out(decided)
+        return done
+
     def _carry_out(self, effects: Iterable[Effect]) -> list[Effect]:
         done: list[Effect] = []
         for effect in effects:
             done.append(effect)
             if isinstance(effect, BindPod):
+                self._nodes[effect.pod.uid] = effect.node_name
                 bound = msgspec.structs.replace(
                     self._pods[effect.pod.uid], node_name=effect.node_name
                 )
@@ -262,7 +292,13 @@ def cluster(
     """Make a cluster whose scheduler has these plugins, and of Kubernetes' own none.
 
     `weights` are by the plugins' names, 1 if not given.
+
+    Raises
+    ------
+    PluginLoadError
+        Where the running scheduler, too, would refuse a plugin: a line for each reason.
     """
+    _check(plugins)
     caller = _Unguarded()
     adapters = [adapt(plugin, caller) for plugin in plugins]
     points: dict[str, list[Plugin]] = {"queueSort": [PrioritySort()], "bind": [DefaultBinder()]}
@@ -273,6 +309,19 @@ def cluster(
     world = World(Profile(SCHEDULER_NAME, points, weights or {}), caller, annotations)
     world.add(*nodes, *pods)
     return world
+
+
+def _check(plugins: Sequence[BasePlugin[Any]]) -> None:
+    classes: dict[str, type[BasePlugin[Any]]] = {}
+    mistakes: list[str] = []
+    for plugin in plugins:
+        of = type(plugin)
+        found = plugin_mistakes(of, classes) or mistakes_in_values(plugin)
+        mistakes += [f"{of.__name__}: {mistake}" for mistake in found]
+        if not found:
+            classes[plugin_name(of)] = of
+    if mistakes:
+        raise PluginLoadError("\n".join(mistakes))
 
 
 def _place(points: dict[str, list[Plugin]], point: str, adapter: Adapter) -> None:
@@ -306,7 +355,7 @@ class _Unguarded:
                 raise
             raise failure.__cause__ from None
         if point == "pre_enqueue":
-            self.refusal = answer if isinstance(answer, str) else ""
+            self.refusal = answer.message
         return answer
 
 

@@ -53,6 +53,13 @@ _POINTS: Final[Mapping[str, str]] = MappingProxyType(
         "post_bind": "postBind",
     }
 )
+ASYNC_METHODS: Final = ("pre_bind", "undo_pre_bind", "feed")
+METHODS: Final = (
+    *(method for method in _POINTS if method not in ASYNC_METHODS),
+    "on_feed",
+    "events_to_register",
+)
+"""What a plugin may define: plain functions; `ASYNC_METHODS` are awaited."""
 _BASES: Final = (BasePlugin, NodePlugin, VectorPlugin)
 
 
@@ -91,7 +98,7 @@ def adapt(plugin: BasePlugin[Any], guard: Guard) -> Adapter:
         (*mixins, Adapter),
         {
             "name": plugin_name(of),
-            "pod_fields": of.pod_fields,
+            "pod_fields": frozenset(of.pod_fields),
             "filter_scope": of.scope,
             "score_scope": of.scope,
             "has_pre_filter": defines(of, "pre_filter"),

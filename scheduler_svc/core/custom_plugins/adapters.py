@@ -7,16 +7,25 @@ judgement is kept.
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import msgspec
 
 from scheduler_svc.core.cluster import Cluster
-from scheduler_svc.core.custom_plugins.answers import status_of
-from scheduler_svc.core.custom_plugins.base import BasePlugin, Wait
+from scheduler_svc.core.custom_plugins.answers import (
+    names_or_status,
+    nothing,
+    queueing_hint,
+    registrations,
+    sort_key,
+    status_of,
+    wait_or_status,
+)
+from scheduler_svc.core.custom_plugins.base import BasePlugin
 from scheduler_svc.core.custom_plugins.guard import Guard, PluginFailedError
 from scheduler_svc.core.custom_plugins.node_arrays import ClassMemory
 from scheduler_svc.core.custom_plugins.views import Pod
+from scheduler_svc.core.events import PermitDecided
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -42,6 +51,9 @@ from scheduler_svc.core.status import SUCCESS, Code, Status
 
 FEED: Final = "Feed"
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 
 class ClassState:
     """What an adapter keeps for a class of Pods: whom it is about, and what went wrong."""
@@ -60,6 +72,7 @@ class CustomPreBind(msgspec.Struct, frozen=True):
 
     plugin: BasePlugin[Any]
     pod: Pod
+    limit_seconds: float
 
 
 class CustomUndo(msgspec.Struct, frozen=True):
@@ -68,6 +81,7 @@ class CustomUndo(msgspec.Struct, frozen=True):
     plugin: BasePlugin[Any]
     pod: Pod
     node_name: str
+    limit_seconds: float
 
 
 class Adapter(FedPlugin):
@@ -77,6 +91,12 @@ class Adapter(FedPlugin):
         self.plugin = plugin
         self._guard = guard
         self._feed_version = 0
+        # Read once, when the plugin's values have been checked.
+        self.limit_seconds = float(plugin.pre_bind_timeout_seconds)
+
+    def connect(self, tell: Callable[[PermitDecided], None]) -> None:
+        """Have `tell` told, from any thread, whom the plugin allows or rejects at Permit."""
+        self.plugin.connect(lambda uid, reason: tell(PermitDecided(uid, self.name, reason)))
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
         """Give how often the plugin's feed has told something: Pods are judged anew then."""
@@ -86,7 +106,7 @@ class Adapter(FedPlugin):
     def take_in(self, value: Any) -> Status:
         """Take in what the plugin's feed told."""
         self._feed_version += 1
-        status: Status = self._ask("on_feed", partial(self.plugin.on_feed, value), _nothing)
+        status: Status = self._ask("on_feed", partial(self.plugin.on_feed, value), nothing)
         return status
 
     def feed_event(self) -> ClusterEvent:
@@ -102,9 +122,14 @@ class Adapter(FedPlugin):
     ) -> Any:
         """Give what `read` makes of the answer; an error status where there is none."""
         try:
-            return read(self.name, point, self._guard.call(self.name, point, method))
+            return self._asked(point, method, read)
         except PluginFailedError as error:
             return Status(Code.ERROR, (str(error),))
+
+    def _asked(self, point: str, method: Callable[[], T], read: Callable[[str, str, T], R]) -> R:
+        """Give what `read` makes of the answer; what it raises is the plugin's failure, too."""
+        answer: R = self._guard.call(self.name, point, lambda: read(self.name, point, method()))
+        return answer
 
     def _state(self, pod: PodInfo, cluster: Cluster) -> ClassState:
         return ClassState(Pod(pod, self.pod_fields), cluster)
@@ -120,7 +145,9 @@ class PreFilterAdapter(Adapter, PreFilterPlugin):
         state = self._state(pod, cluster)
         if not self.has_pre_filter:
             return PreFilterResult(state=state)
-        answer = self._ask("pre_filter", partial(self.plugin.pre_filter, state.pod), _names_or)
+        answer = self._ask(
+            "pre_filter", partial(self.plugin.pre_filter, state.pod), names_or_status
+        )
         if isinstance(answer, Status):
             return PreFilterResult(answer, state)
         return PreFilterResult(state=state, node_names=answer)
@@ -152,10 +179,9 @@ class QueueSortAdapter(Adapter, QueueSortPlugin):
         """Give the plugin's key."""
         method = partial(self.plugin.sort_key, Pod(pod), timestamp_seconds)
         try:
-            key = self._guard.call(self.name, "sort_key", method)
+            return self._asked("sort_key", method, sort_key)
         except PluginFailedError:
-            key = None
-        return key if isinstance(key, tuple) else (-pod.priority, timestamp_seconds)
+            return (-pod.priority, timestamp_seconds)
 
 
 class ReserveAdapter(Adapter, ReservePlugin):
@@ -179,11 +205,13 @@ class ReserveAdapter(Adapter, ReservePlugin):
         del cluster
         if self.has_unreserve:
             method = partial(self.plugin.unreserve, Pod(pod), node_name)
-            self._ask("unreserve", method, _nothing)
+            self._ask("unreserve", method, nothing)
 
     def undo(self, pod: PodInfo, node_name: str) -> CustomUndo | None:
         """Give the work that undoes PreBind, where the plugin can."""
-        return CustomUndo(self.plugin, Pod(pod), node_name) if self.has_undo else None
+        if not self.has_undo:
+            return None
+        return CustomUndo(self.plugin, Pod(pod), node_name, self.limit_seconds)
 
 
 class PermitAdapter(Adapter, PermitPlugin):
@@ -191,10 +219,9 @@ class PermitAdapter(Adapter, PermitPlugin):
 
     def permit(self, pod: PodInfo, node_name: str) -> tuple[Status, float]:
         """Ask the plugin."""
-        answer = self._ask("permit", partial(self.plugin.permit, Pod(pod), node_name), _wait_or)
-        if isinstance(answer, Wait):
-            return Status(Code.WAIT), answer.seconds
-        return answer, 0.0
+        method = partial(self.plugin.permit, Pod(pod), node_name)
+        answer = self._ask("permit", method, wait_or_status)
+        return (answer, 0.0) if isinstance(answer, Status) else (Status(Code.WAIT), answer)
 
 
 class PreBindAdapter(Adapter, PreBindPlugin):
@@ -203,8 +230,8 @@ class PreBindAdapter(Adapter, PreBindPlugin):
     def pre_bind(self, pod: PodInfo, node_name: str, cluster: Cluster) -> PreBindWork | Status:
         """Give the work."""
         del node_name, cluster
-        payload = CustomPreBind(self.plugin, Pod(pod))
-        return PreBindWork(payload, self.plugin.pre_bind_timeout_seconds)
+        payload = CustomPreBind(self.plugin, Pod(pod), self.limit_seconds)
+        return PreBindWork(payload, self.limit_seconds)
 
 
 class PostBindAdapter(Adapter, PostBindPlugin):
@@ -212,44 +239,34 @@ class PostBindAdapter(Adapter, PostBindPlugin):
 
     def post_bind(self, pod: PodInfo, node_name: str) -> None:
         """Tell the plugin."""
-        self._ask("post_bind", partial(self.plugin.post_bind, Pod(pod), node_name), _nothing)
+        self._ask("post_bind", partial(self.plugin.post_bind, Pod(pod), node_name), nothing)
 
 
 class EventsAdapter(Adapter, EnqueueExtensions):
-    """The events that may undo rejections."""
+    """The events that may undo rejections; the plugin is asked for them when it is made."""
+
+    def __init__(self, plugin: BasePlugin[Any], guard: Guard) -> None:
+        super().__init__(plugin, guard)
+        self._registered = self._asked(
+            "events_to_register", plugin.events_to_register, registrations
+        )
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Give the plugin's, with hints that see Pods as plugins do; and its feed."""
-        registrations = [
+        of_plugin = [
             EventRegistration(r.event, r.hint and partial(self._hint, r.hint))
-            for r in self.plugin.events_to_register()
+            for r in self._registered
         ]
-        return [*registrations, EventRegistration(self.feed_event())]
+        return [*of_plugin, EventRegistration(self.feed_event())]
 
     def _hint(self, hint: Callable[..., Any], pod: PodInfo, old: Any, new: Any) -> QueueingHint:
         """Ask a hint; one that fails brings the Pod back, as upstream's."""
         method = partial(hint, Pod(pod), _seen(old), _seen(new))
         try:
-            answer = self._guard.call(self.name, "queueing hint", method)
+            return self._asked("queueing hint", method, queueing_hint)
         except PluginFailedError:
             return QueueingHint.QUEUE
-        return answer if isinstance(answer, QueueingHint) else QueueingHint.QUEUE
 
 
 def _seen(value: Any) -> Any:
     return Pod(value) if isinstance(value, PodInfo) else value
-
-
-def _nothing(plugin: str, point: str, answer: Any) -> Status:
-    del plugin, point, answer
-    return SUCCESS
-
-
-def _names_or(plugin: str, point: str, answer: Any) -> Status | frozenset[str]:
-    if isinstance(answer, frozenset | set):
-        return frozenset(answer)
-    return status_of(plugin, point, answer)
-
-
-def _wait_or(plugin: str, point: str, answer: Any) -> Status | Wait:
-    return answer if isinstance(answer, Wait) else status_of(plugin, point, answer)

@@ -5,15 +5,16 @@ and order of the points are Kubernetes' (staging/src/k8s.io/kube-scheduler/frame
 v1.36.3).
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
 from scheduler_svc.core.columns import Float64Array, Int64Array
+from scheduler_svc.core.custom_plugins.guard import cut, shown
 from scheduler_svc.core.custom_plugins.node_arrays import Nodes
-from scheduler_svc.core.custom_plugins.views import Node, Pod
+from scheduler_svc.core.custom_plugins.views import Node, Pod, uid_of
 from scheduler_svc.core.framework.cluster_events import EventRegistration
 from scheduler_svc.core.framework.interface import Scope
 from scheduler_svc.core.labels import BoolArray
@@ -45,7 +46,10 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Of Permit: hold the Pod back until the plugin allows it, at most so long."""
+    """Of Permit: hold the Pod back until the plugin calls `allow` or `reject` for it.
+
+    After `seconds`, at most 15 minutes, it is rejected.
+    """
 
     seconds: float
 
@@ -105,6 +109,39 @@ class BasePlugin(Generic[A]):
 
     def __init__(self, args: A | None = None) -> None:
         self.args: A = cast("A", self.args_type()) if args is None else args
+
+    _tell: Callable[[str, str], None] | None = None
+
+    def connect(self, tell: Callable[[str, str], None]) -> None:
+        """Have `tell` take the uid of each Pod that is decided on, and why it is rejected or ""."""
+        self._tell = tell
+
+    def allow(self, pod: Pod | str) -> None:
+        """Let a Pod go on that `permit` holds back, given itself or its uid.
+
+        May be called in any of the methods, in the feed, and in any thread. Nothing happens
+        to a Pod that does not wait for this plugin.
+        """
+        self._decide(pod, "")
+
+    def reject(self, pod: Pod | str, reason: str) -> None:
+        """Reject a Pod that `permit` holds back; else as `allow`.
+
+        Raises
+        ------
+        ValueError
+            Where no reason is given.
+        """
+        given: Any = reason
+        if not isinstance(given, str) or not given:
+            raise ValueError("reject needs a reason, a text")
+        self._decide(pod, cut(reason))
+
+    def _decide(self, pod: Pod | str, reason: str) -> None:
+        if not isinstance(pod, Pod | str):
+            raise TypeError(f"a Pod or its uid is needed, not {shown(pod)}")
+        if self._tell is not None:
+            self._tell(pod if isinstance(pod, str) else uid_of(pod), reason)
 
     def pre_enqueue(self, pod: Pod) -> str | None:
         """Give why the Pod must not be scheduled yet; None to let it."""

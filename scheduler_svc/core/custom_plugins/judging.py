@@ -1,8 +1,9 @@
 """Filter and Score of users' plugins: Node by Node, or over arrays."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -15,12 +16,12 @@ from scheduler_svc.core.custom_plugins.adapters import (
 )
 from scheduler_svc.core.custom_plugins.answers import (
     mask_array,
-    nonsense,
+    node_score,
     normalized,
     score_array,
     status_of,
 )
-from scheduler_svc.core.custom_plugins.base import NodePlugin, VectorPlugin
+from scheduler_svc.core.custom_plugins.base import NodePlugin, Reject, VectorPlugin
 from scheduler_svc.core.custom_plugins.guard import PluginFailedError, failure_text
 from scheduler_svc.core.custom_plugins.node_arrays import Nodes
 from scheduler_svc.core.custom_plugins.views import Node, Pod
@@ -35,6 +36,10 @@ from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.status import SUCCESS, Code, Status
 
 PerNode = Callable[[Pod, Node], Any]
+
+_READ: Final[Mapping[str, Callable[[str, str, Any], Any]]] = MappingProxyType(
+    {"filter": status_of, "score": node_score}
+)
 
 
 class FilterAdapter(PreFilterAdapter, FilterPlugin):
@@ -94,7 +99,7 @@ class NodeFilterAdapter(FilterAdapter):
 
     def _statuses(self, state: ClassState, nodes: NodeView) -> list[Status]:
         answers = each_node(self, "filter", self.plugin.filter, state, nodes)
-        return [status_of(self.name, "filter", answer) for answer in answers]
+        return [SUCCESS if answer is None else answer for answer in answers]
 
 
 class VectorFilterAdapter(FilterAdapter):
@@ -109,9 +114,8 @@ class VectorFilterAdapter(FilterAdapter):
     def _reasons(self, state: ClassState, nodes: NodeView) -> Sequence[Rejection]:
         del state
         reason = self.plugin.reason or f"node(s) rejected by {self.name}"
-        resolvable = self.plugin.resolvable
-        code = Code.UNSCHEDULABLE if resolvable else Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-        return [Rejection.of_all(Status(code, (reason,)), nodes)]
+        rejection = Reject(reason, self.plugin.resolvable)
+        return [Rejection.of_all(status_of(self.name, "filter", rejection), nodes)]
 
 
 class ScoringAdapter(PreScoreAdapter):
@@ -179,8 +183,9 @@ class ClusterScoreAdapter(ScoringAdapter, ClusterScorePlugin):
 def each_node(
     adapter: Adapter, point: str, method: PerNode, state: ClassState, nodes: NodeView
 ) -> list[Any]:
-    """Give the answers for Nodes one by one; None for a row that is no Node's."""
+    """Give the answers for Nodes one by one, read; None for a row that is no Node's."""
     infos, scope = nodes.columns.infos, adapter.plugin.scope
+    read = _READ[point]
     rows = (
         range(nodes.columns.capacity)[nodes.rows] if isinstance(nodes.rows, slice) else nodes.rows
     )
@@ -192,10 +197,12 @@ def each_node(
             continue
         try:
             answer = method(state.pod, Node(info, int(row), state.cluster, scope))
-        except Exception as error:
+            if answer is not None or point == "score":
+                answer = read(adapter.name, f"{point} of Node {info.name}", answer)
+        except (PluginFailedError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
             text = failure_text(adapter.name, f"{point} of Node {info.name}", error)
             raise PluginFailedError(text) from error
-        if point == "score" and not isinstance(answer, int | float):
-            raise nonsense(adapter.name, f"score of Node {info.name}", repr(answer), "a number")
         answers.append(answer)
     return answers

@@ -15,6 +15,13 @@ from scheduler_svc.core.objects import Requirement
 from scheduler_svc.core.pod_counts import DomainSums, PodCounter, PodQuery, PodTerm
 
 
+def _read_only(array: Int64Array) -> Int64Array:
+    """Keep a plugin from writing to what is the scheduler's own."""
+    view: Int64Array = array.view()
+    view.flags.writeable = False
+    return view
+
+
 class ClassMemory:
     """What a class of Pods has counted for a plugin, kept as long as the class is."""
 
@@ -26,7 +33,7 @@ class ClassMemory:
 
 
 class Nodes:
-    """K Nodes as arrays of length K; do not write to them."""
+    """K Nodes as arrays of length K, which are not to be written to; copy them first."""
 
     __slots__ = ("_cluster", "_memory", "_scope", "_view")
 
@@ -67,15 +74,13 @@ class Nodes:
     def allocatable(self, resource: str) -> Int64Array:
         """Give what they offer of a resource: `cpu` in thousandths, else bytes or pieces."""
         row = self._view.columns.resource_row(resource)
-        offered: Int64Array = self._view.allocatable[row]
-        return offered
+        return _read_only(self._view.allocatable[row])
 
     def free(self, resource: str) -> Int64Array:
         """Give what they have left of a resource; below 0 where too much is taken."""
         check_scope(self._scope, Scope.USAGE, "what Nodes have left")
         row = self._view.columns.resource_row(resource)
-        left: Int64Array = self._view.free[row]
-        return left
+        return _read_only(self._view.free[row])
 
     @property
     def pod_counts(self) -> Int64Array:

@@ -118,6 +118,11 @@ class Pod:
         return amounts(self._info.requests)
 
 
+def uid_of(pod: Pod) -> str:
+    """Give a Pod's uid for the scheduler's own use, whatever its plugin declares."""
+    return pod._info.uid  # noqa: SLF001 - the view is this module's
+
+
 def amounts(requests: Requests) -> dict[str, int]:
     """Give requests by name; what is not requested is left out."""
     known = {

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from kubeio.backoff import Backoff, Jitter
@@ -10,8 +12,10 @@ from kubeio.logs import fields
 from scheduler_svc.core.custom_plugins.adapt import defines
 from scheduler_svc.core.custom_plugins.adapters import Adapter
 from scheduler_svc.core.custom_plugins.base import FeedApi
+from scheduler_svc.core.custom_plugins.guard import raised
 from scheduler_svc.core.events import Event, FeedUpdated
 from scheduler_svc.core.framework.profile import Profile
+from scheduler_svc.shell.custom_plugins.awaiting import is_meant_for_task
 
 FIRST_DELAY_SECONDS: Final = 1.0
 MAX_DELAY_SECONDS: Final = 60.0
@@ -46,9 +50,17 @@ class RunningFeeds:
         self._bell = asyncio.Event()
 
     def follow(self, profiles: Iterable[Profile]) -> None:
-        """Run from now on the feeds of these profiles; those that run already go on."""
-        self._wanted = feeds_of(profiles)
+        """Run from now on the feeds of these profiles; those that run already go on.
+
+        Their plugins may decide on Pods that they hold back.
+        """
+        served = list(profiles)
+        self._wanted = feeds_of(served)
         self._bell.set()
+        put = partial(_put_from_any_thread, asyncio.get_running_loop(), self._put)
+        for adapter in {plugin for profile in served for plugin in profile.plugins}:
+            if isinstance(adapter, Adapter):
+                adapter.connect(put)
 
     async def run(self) -> None:
         """Run them until cancelled."""
@@ -66,6 +78,14 @@ class RunningFeeds:
                 self._bell.clear()
 
 
+def _put_from_any_thread(
+    loop: asyncio.AbstractEventLoop, put: Callable[[Event], None], event: Event
+) -> None:
+    # A thread of a plugin's may outlive the loop.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(put, event)
+
+
 async def _run(feed: Feed, api: FeedApi, put: Callable[[Event], None]) -> None:
     backoff = Backoff(
         Jitter(len(feed.adapter.name)),
@@ -80,8 +100,10 @@ async def _run(feed: Feed, api: FeedApi, put: Callable[[Event], None]) -> None:
                 backoff.reset()
                 put(FeedUpdated(feed.scheduler_name, name, value))
             problem = "it ended"
-        except Exception as error:  # noqa: BLE001 - a feed may raise anything
-            problem = f"{type(error).__name__}: {error}"
+        except BaseException as error:
+            if is_meant_for_task(error):
+                raise
+            problem = raised(error)
         delay = backoff.next_delay()
         _logger.warning(
             "Feed of a plugin stopped, and is run again",

@@ -17,19 +17,18 @@ from typing import Any, Final
 import msgspec
 
 from scheduler_svc.core.custom_plugins.adapt import PluginClass, adapt, plugin_name, points_of
-from scheduler_svc.core.custom_plugins.base import Args, BasePlugin, NodePlugin, VectorPlugin
-from scheduler_svc.core.custom_plugins.guard import Guard, PlainGuard
-from scheduler_svc.core.custom_plugins.views import DECLARABLE
+from scheduler_svc.core.custom_plugins.base import Args
+from scheduler_svc.core.custom_plugins.declared import mistakes_in_values, mistakes_of
+from scheduler_svc.core.custom_plugins.guard import Guard, PlainGuard, raised
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.registry import Factory
-from scheduler_svc.shell.config import ExtensionPoint, RawArguments
+from scheduler_svc.shell.config import ConfigurationError, ExtensionPoint, RawArguments
 from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
 from scheduler_svc.shell.config.plugin_sets import KnownPlugins
 
 ENTRY_POINT_GROUP: Final = "berthmaster.plugins"
 
 _FLAG: Final = "--plugin"
-_BASES: Final = (BasePlugin, NodePlugin, VectorPlugin)
 
 
 class PluginLoadError(Exception):
@@ -89,15 +88,10 @@ def load_custom_plugins(
         _collect(sources, mistakes, f"{_FLAG} {flag}", lambda flag=flag: _load(flag))
     classes: dict[str, PluginClass] = {}
     for source, candidate in sources:
-        mistake = _mistake_of(candidate)
-        name = "" if mistake else plugin_name(candidate)
-        if not mistake and name in IN_TREE_POINTS:
-            mistake = f"{name} is one of kube-scheduler's own plugins; give it another `name`"
-        if not mistake and classes.get(name, candidate) is not candidate:
-            mistake = f"another plugin is called {name}, too; give one of them another `name`"
-        if mistake:
-            mistakes.append(f"{source}: {mistake}")
-        else:
+        found_mistakes = plugin_mistakes(candidate, classes)
+        mistakes += [f"{source}: {mistake}" for mistake in found_mistakes]
+        if not found_mistakes:
+            name = plugin_name(candidate)
             classes[name] = candidate
             if source.startswith(_FLAG):
                 enabled[name] = None
@@ -106,13 +100,28 @@ def load_custom_plugins(
     return CustomPlugins(classes, tuple(enabled))
 
 
+def plugin_mistakes(candidate: Any, others: Mapping[str, PluginClass]) -> list[str]:
+    """Say, a line each, what keeps a class from being used beside others, which are by name."""
+    mistakes = mistakes_of(candidate)
+    if mistakes:
+        return mistakes
+    name = plugin_name(candidate)
+    if name in IN_TREE_POINTS:
+        return [f"{name} is one of kube-scheduler's own plugins; give it another `name`"]
+    if others.get(name, candidate) is not candidate:
+        return [f"another plugin is called {name}, too; give one of them another `name`"]
+    return []
+
+
 def _collect(sources: list[tuple[str, Any]], mistakes: list[str], source: str, load: Any) -> None:
     try:
         sources.append((source, load()))
     except PluginLoadError as error:
         mistakes.append(f"{source}: {error}")
-    except Exception as error:  # noqa: BLE001 - a module may raise anything while it is imported
-        mistakes.append(f"{source}: {type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a module may raise anything while it is imported
+        mistakes.append(f"{source}: {raised(error)}")
 
 
 def _load(flag: str) -> Any:
@@ -139,47 +148,38 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _plugins_in(module: ModuleType) -> str:
-    names = [name for name, value in vars(module).items() if not _mistake_of(value)]
+    names = [name for name, value in vars(module).items() if not mistakes_of(value)]
     return ", ".join(names) or "no plugin"
 
 
-def _mistake_of(candidate: Any) -> str:
-    if not isinstance(candidate, type) or not issubclass(candidate, BasePlugin):
-        return "is no subclass of NodePlugin or VectorPlugin of berthmaster.plugin"
-    if candidate in _BASES:
-        return f"{candidate.__name__} is a base for plugins, not one"
-    if not points_of(candidate):
-        return f"{candidate.__name__} defines no method of a plugin, such as filter or score"
-    unknown = sorted(candidate.pod_fields - DECLARABLE)
-    if unknown:
-        allowed = ", ".join(sorted(DECLARABLE))
-        return f"pod_fields names {', '.join(unknown)}; it may name {allowed}"
-    if "annotations" in candidate.pod_fields and not candidate.pod_annotations:
-        return "pod_fields names annotations, so pod_annotations must name which; none is kept else"
-    args_type: Any = candidate.args_type
-    if not (isinstance(args_type, type) and issubclass(args_type, Args)):
-        return "args_type is no subclass of berthmaster.plugin.Args"
-    return ""
-
-
 def _factory(plugin: PluginClass, guard: Guard) -> Factory:
+    name = plugin_name(plugin)
+
     def make(arguments: RawArguments | None = None) -> Plugin:
-        name = plugin_name(plugin)
-        args: Any
-        if arguments is not None:
-            args = arguments.decode(plugin.args_type)
-        else:
-            try:
-                args = msgspec.convert({}, plugin.args_type)
-            except msgspec.ValidationError as error:
-                text = f"plugin {name} needs arguments in pluginConfig: {error}"
-                raise PluginLoadError(text) from error
+        args = _read_arguments(plugin, arguments)
         try:
-            return adapt(guard.call(name, "__init__", partial(plugin, args)), guard)
+            made = guard.call(name, "__init__", partial(plugin, args))
+            mistakes = mistakes_in_values(made)
+            if not mistakes:
+                return adapt(made, guard)
         except Exception as error:
-            # A guard tells of its own limits, and of what was raised as the cause.
-            cause = error.__cause__ if error.__cause__ and str(error.__cause__) else error
-            text = f"plugin {name} cannot be made: {type(cause).__name__}: {cause}"
-            raise PluginLoadError(text) from error
+            text = str(error).removeprefix(f'plugin "{name}" failed in __init__: ')
+            raise PluginLoadError(f"plugin {name} cannot be made: {text}") from error
+        raise PluginLoadError("\n".join(f"plugin {name}: {mistake}" for mistake in mistakes))
 
     return make
+
+
+def _read_arguments(plugin: PluginClass, arguments: RawArguments | None) -> Args:
+    name = plugin_name(plugin)
+    try:
+        if arguments is not None:
+            return arguments.decode(plugin.args_type)
+        return msgspec.convert({}, plugin.args_type)
+    except msgspec.ValidationError as error:
+        text = f"plugin {name} needs arguments in pluginConfig: {error}"
+        raise PluginLoadError(text) from error
+    except (ConfigurationError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise PluginLoadError(f"plugin {name} cannot take arguments: {raised(error)}") from error

@@ -2,11 +2,13 @@
 
 import asyncio
 import weakref
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from scheduler_svc.core.custom_plugins.adapters import CustomPreBind, CustomUndo
 from scheduler_svc.core.custom_plugins.guard import failure_text
 from scheduler_svc.core.effects import RunCleanup, RunPreBind
+from scheduler_svc.shell.custom_plugins.awaiting import is_meant_for_task
 
 
 class OutsideWork:
@@ -20,29 +22,24 @@ class OutsideWork:
     async def pre_bind(self, effect: RunPreBind) -> str:
         """Do the work (`PreBindHandler`): give what went wrong, "" for success."""
         work: CustomPreBind = effect.payload
-        limit_seconds = work.plugin.pre_bind_timeout_seconds
         async with self._lock(effect):
-            try:
-                async with asyncio.timeout(limit_seconds):
-                    await work.plugin.pre_bind(work.pod, effect.node_name)
-            except TimeoutError:
-                return f"no answer within {limit_seconds:g} s"
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                return failure_text(effect.plugin, "pre_bind", error)
-        return ""
+            return await _outcome(
+                effect.plugin,
+                "pre_bind",
+                lambda: work.plugin.pre_bind(work.pod, effect.node_name),
+                work.limit_seconds,
+            )
 
     async def undo(self, effect: RunCleanup) -> str:
         """Undo work that was begun: give what went wrong, "" for success."""
         work: CustomUndo = effect.payload
         async with self._lock(effect):
-            try:
-                async with asyncio.timeout(work.plugin.pre_bind_timeout_seconds):
-                    await work.plugin.undo_pre_bind(work.pod, work.node_name)
-            except TimeoutError:
-                return f"no answer within {work.plugin.pre_bind_timeout_seconds:g} s"
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                return failure_text(effect.plugin, "undo_pre_bind", error)
-        return ""
+            return await _outcome(
+                effect.plugin,
+                "undo_pre_bind",
+                lambda: work.plugin.undo_pre_bind(work.pod, work.node_name),
+                work.limit_seconds,
+            )
 
     def _lock(self, effect: RunPreBind | RunCleanup) -> asyncio.Lock:
         key: Any = (effect.plugin, effect.pod.uid)
@@ -50,3 +47,19 @@ class OutsideWork:
         if lock is None:
             lock = self._locks[key] = asyncio.Lock()
         return lock
+
+
+async def _outcome(
+    plugin: str, point: str, method: Callable[[], Awaitable[None]], limit_seconds: float
+) -> str:
+    timeout = asyncio.timeout(limit_seconds)
+    try:
+        async with timeout:
+            await method()
+    except BaseException as error:
+        if is_meant_for_task(error):
+            raise
+        if isinstance(error, TimeoutError) and timeout.expired():
+            return f"no answer within {limit_seconds:g} s"
+        return failure_text(plugin, point, error)
+    return ""

@@ -10,6 +10,7 @@ import ctypes
 import logging
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -18,11 +19,13 @@ from prometheus_client import Metric
 
 from kubeio.instruments import Counter, Definition, Histogram, Kind, exponential_buckets
 from kubeio.logs import fields
-from scheduler_svc.core.custom_plugins.guard import PluginFailedError, failure_text
+from scheduler_svc.core.custom_plugins.guard import NoAnswerError, PluginFailedError, failure_text
 
 BUDGET_SECONDS: Final = 0.02
 LIMIT_SECONDS: Final = 2.0
 _LOG_INTERVAL_SECONDS: Final = 10.0
+_KINDS_IN_INTERVAL: Final = 8
+_MAGNITUDES_SECONDS: Final = (0.1, 1.0)
 _ARRIVAL_STEPS: Final = 100
 
 CALL_SECONDS: Final = Definition(
@@ -48,8 +51,13 @@ SLOW_CALLS: Final = Definition(
 _logger = logging.getLogger(__name__)
 
 
-class PluginTimeoutError(Exception):
-    """Raised in a plugin that does not end."""
+class PluginTimeoutError(NoAnswerError):
+    """Raised in a plugin that does not end, by its class alone: each limit has one."""
+
+    limit_seconds = LIMIT_SECONDS
+
+    def __str__(self) -> str:
+        return f"no answer within {self.limit_seconds:g} s"
 
 
 class _Call(NamedTuple):
@@ -71,7 +79,10 @@ class PluginWatch:
         self._durations = Histogram(CALL_SECONDS)
         self._failures = Counter(FAILURES)
         self._slow = Counter(SLOW_CALLS)
-        self._said_at: dict[tuple[str, str], float] = {}
+        self._timeout = type(
+            PluginTimeoutError.__name__, (PluginTimeoutError,), {"limit_seconds": limit_seconds}
+        )
+        self._said_at: dict[tuple[str, str], dict[str, float]] = {}
         self._lock = threading.Lock()
         self._call: _Call | None = None
         self._has_raised = False
@@ -99,12 +110,9 @@ class PluginWatch:
         except PluginFailedError as error:
             self._failed(plugin, point, error, error.__cause__)
             raise
-        except PluginTimeoutError as error:
-            limit = f"{self._limit_seconds:g} s"
-            text = f'plugin "{plugin}" failed in {point}: no answer within {limit}'
-            self._failed(plugin, point, PluginFailedError(text), error)
-            raise PluginFailedError(text) from error
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             failure = PluginFailedError(failure_text(plugin, point, error))
             self._failed(plugin, point, failure, error)
             raise failure from error
@@ -150,17 +158,16 @@ class PluginWatch:
                     # Again after a while: a plugin may swallow it.
                     self._call = call._replace(deadline_seconds=now + self._limit_seconds)
                     self._has_raised = True
-                    _raise_in(call.thread_id)
+                    _raise_in(call.thread_id, self._timeout)
 
     def _failed(
         self, plugin: str, point: str, failure: PluginFailedError, cause: BaseException | None
     ) -> None:
         self._failures.add((plugin, point))
-        if self._may_say(plugin, point):
-            shown = cause or failure
+        if self._may_say(plugin, point, _kind_of(failure, cause)):
             _logger.error(
                 "Plugin failed",
-                exc_info=(type(shown), shown, shown.__traceback__),
+                exc_info=cause and (type(cause), cause, cause.__traceback__),
                 extra=fields(plugin=plugin, point=point, failure=str(failure)),
             )
 
@@ -168,22 +175,33 @@ class PluginWatch:
         self._durations.series((plugin, point)).observe(seconds)
         if seconds > self._budget_seconds:
             self._slow.add((plugin, point))
-            if self._may_say(plugin, f"slow {point}"):
+            magnitude = sum(seconds > limit for limit in _MAGNITUDES_SECONDS)
+            if self._may_say(plugin, f"slow {point}", str(magnitude)):
                 _logger.warning(
                     "Plugin is slow: nothing else is decided meanwhile",
                     extra=fields(plugin=plugin, point=point, seconds=round(seconds, 3)),
                 )
 
-    def _may_say(self, plugin: str, what: str) -> bool:
-        """Say the same again only after a while: a plugin may fail for every Pod."""
+    def _may_say(self, plugin: str, what: str, kind: str) -> bool:
+        """Say the same again only after a while, and so much: a plugin may fail for every Pod."""
         now = time.monotonic()
-        if now - self._said_at.get((plugin, what), float("-inf")) < _LOG_INTERVAL_SECONDS:
+        said_at = self._said_at.setdefault((plugin, what), {})
+        for old in [k for k, at in said_at.items() if now - at >= _LOG_INTERVAL_SECONDS]:
+            del said_at[old]
+        if kind in said_at or len(said_at) >= _KINDS_IN_INTERVAL:
             return False
-        self._said_at[plugin, what] = now
+        said_at[kind] = now
         return True
 
 
-def _raise_in(thread_id: int) -> None:
-    """Raise `PluginTimeoutError` in another thread, at its next step of Python code."""
-    error = ctypes.py_object(PluginTimeoutError)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), error)
+def _kind_of(failure: PluginFailedError, cause: BaseException | None) -> str:
+    """Tell failures apart: by type and place of what was raised, else by what is said."""
+    if cause is None or cause.__traceback__ is None:
+        return str(failure)
+    *_, (frame, line) = traceback.walk_tb(cause.__traceback__)
+    return f"{type(cause).__name__} at {frame.f_code.co_filename}:{line}"
+
+
+def _raise_in(thread_id: int, error: type[PluginTimeoutError]) -> None:
+    """Raise an error in another thread, at its next step of Python code."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(error))

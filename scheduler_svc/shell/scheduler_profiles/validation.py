@@ -227,11 +227,6 @@ def _make(
     except PluginLoadError as error:
         raise ConfigurationError((_mistake(source, "spec.pluginConfig", str(error)),)) from error
     [core] = made.profiles
-    try:
-        core.registrations()
-    except Exception as error:  # a user's plugin may raise anything
-        detail = f"events_to_register of a plugin failed: {type(error).__name__}: {error}"
-        raise ConfigurationError((_mistake(source, path, detail),)) from error
     return CompiledProfile(configured, core, made.not_implemented)
 
 

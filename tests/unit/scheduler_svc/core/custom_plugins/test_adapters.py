@@ -1,12 +1,15 @@
 """The extension points around a decision: asked as the framework asks, safe when they fail."""
 
 from collections.abc import AsyncIterator, Sequence
+from itertools import product
+from math import inf, nan
 from typing import Any
 
+import numpy as np
 import pytest
 
 from berthmaster.testing import cluster, node, pod
-from scheduler_svc.core.custom_plugins.adapt import adapt, points_of
+from scheduler_svc.core.custom_plugins.adapt import METHODS, adapt, points_of
 from scheduler_svc.core.custom_plugins.adapters import (
     Adapter,
     EventsAdapter,
@@ -16,9 +19,16 @@ from scheduler_svc.core.custom_plugins.adapters import (
     QueueSortAdapter,
     ReserveAdapter,
 )
-from scheduler_svc.core.custom_plugins.base import FeedApi, NodePlugin, Reject, Wait
-from scheduler_svc.core.custom_plugins.guard import PlainGuard
+from scheduler_svc.core.custom_plugins.base import (
+    FeedApi,
+    NodePlugin,
+    Reject,
+    VectorPlugin,
+    Wait,
+)
+from scheduler_svc.core.custom_plugins.guard import PlainGuard, shown
 from scheduler_svc.core.custom_plugins.views import Node, Pod
+from scheduler_svc.core.events import PermitDecided
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
     ClusterEvent,
@@ -114,6 +124,53 @@ def test_a_pod_may_be_held_back_until_it_is_too_late() -> None:
     assert diary.notes[-1] == "permit p"
     world.wait(31)
     assert diary.notes[-1] == "unreserve p"
+
+
+class Holding(NodePlugin[Any]):
+    """Holds each Pod back at first."""
+
+    pod_fields = frozenset({"name"})
+
+    def permit(self, pod: Pod, node_name: str) -> Any:
+        return Wait(30)
+
+
+def told(plugin: NodePlugin[Any]) -> list[PermitDecided]:
+    decisions: list[PermitDecided] = []
+    adapt(plugin, PlainGuard()).connect(decisions.append)
+    return decisions
+
+
+def test_a_plugin_decides_on_pods_that_it_holds_back() -> None:
+    holding = Holding()
+    decisions = told(holding)
+    holding.allow(Pod(pod("p"), frozenset()))
+    holding.allow("uid")
+    holding.reject("uid", "quota is used up")
+    assert decisions == [
+        PermitDecided("default/p", "Holding"),
+        PermitDecided("uid", "Holding"),
+        PermitDecided("uid", "Holding", "quota is used up"),
+    ]
+
+
+@pytest.mark.parametrize("reason", ["", None, 5])
+def test_a_rejection_has_a_reason(reason: Any) -> None:
+    holding = Holding()
+    decisions = told(holding)
+    with pytest.raises(ValueError, match="reject needs a reason, a text"):
+        holding.reject("uid", reason)
+    assert decisions == []
+
+
+@pytest.mark.parametrize("given", [None, 7, pod("p")])
+def test_only_pods_and_uids_are_decided_on(given: Any) -> None:
+    with pytest.raises(TypeError, match="a Pod or its uid is needed, not "):
+        Holding().allow(given)
+
+
+def test_decisions_that_nobody_takes_are_lost() -> None:
+    Holding().allow("uid")
 
 
 def test_permit_may_reject() -> None:
@@ -215,6 +272,69 @@ def test_pods_are_sorted_all_the_same() -> None:
     sorting = adapt(Nonsense(), PlainGuard())
     assert isinstance(sorting, QueueSortAdapter)
     assert sorting.sort_key(pod(), 1.0) == (0, 1.0)
+
+
+ANSWERS: list[Any] = [
+    None,
+    5,
+    nan,
+    "",
+    "\udc80",
+    Reject(5),  # type: ignore[arg-type]
+    Wait("5"),  # type: ignore[arg-type]
+    Wait(nan),
+    Wait(None),  # type: ignore[arg-type]
+    Wait(inf),
+    Wait(-1),
+    {1, "a"},
+    [None],
+    object(),
+    np.zeros(3),
+    SystemExit(3),
+    OSError("\udc80"),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=shown)
+def test_no_answer_at_any_point_comes_through(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole scheduler goes on, whatever a plugin gives at its points, alone or at all."""
+
+    class Guarded(PlainGuard):
+        refusal = ""
+
+    def give(*_: Any) -> Any:
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    monkeypatch.setattr("berthmaster.testing._Unguarded", Guarded)
+    points = [name for name in METHODS if name != "events_to_register"]
+    bases = (NodePlugin, VectorPlugin)
+    for base, names in product(bases, [points, *([name] for name in points if name != "on_feed")]):
+        plugin = type("Giving", (base,), dict.fromkeys(names, give))()
+        world = cluster(nodes=NODES, plugins=[plugin])
+        world.feed("Giving", answer)
+        world.schedule(pod("p"))
+        world.schedule(pod("q", spec={"priority": 5}))
+        world.wait(20 * 60)
+        world.schedule(pod("r"))
+
+
+@pytest.mark.parametrize("answer", [*ANSWERS[6:9], Wait(-1), 5, SystemExit(3)], ids=shown)
+def test_the_event_names_the_plugin(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Guarded(PlainGuard):
+        refusal = ""
+
+    class Answering(NodePlugin[Any]):
+        def permit(self, pod: Pod, node_name: str) -> Any:
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
+
+    monkeypatch.setattr("berthmaster.testing._Unguarded", Guarded)
+    outcome = cluster(nodes=NODES, plugins=[Answering()]).schedule(pod("p"))
+    assert outcome.node == ""
+    assert 'plugin "Answering" failed in permit: ' in outcome.message
 
 
 def test_a_plugin_may_sort() -> None:

@@ -10,7 +10,7 @@ from berthmaster.testing import cluster, node, pod
 from scheduler_svc.core.columns import Int64Array, NodeView
 from scheduler_svc.core.custom_plugins.adapt import adapt
 from scheduler_svc.core.custom_plugins.base import NodePlugin, Normalize, Reject, VectorPlugin
-from scheduler_svc.core.custom_plugins.guard import PlainGuard
+from scheduler_svc.core.custom_plugins.guard import NoAnswerError, PlainGuard
 from scheduler_svc.core.custom_plugins.node_arrays import Nodes
 from scheduler_svc.core.custom_plugins.views import Node, Pod
 from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
@@ -206,6 +206,69 @@ def test_a_failure_is_the_classes(plugin: Any, failure: str) -> None:
     prepared = prepare(profile(plugin), pod(), cache.cluster)
     evaluation_of(prepared).refresh(cache.columns)
     assert prepared.failure() == Status(Code.ERROR, (failure,), type(plugin).__name__)
+
+
+class Answering(NodePlugin[Any]):
+    """Answers the same for Node b, whatever that is; passes the others."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def filter(self, pod: Pod, node: Node) -> Any:
+        if node.name != "b":
+            return None
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+class Mute:
+    """Cannot be shown."""
+
+    def __repr__(self) -> str:
+        raise OSError("no")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (42, "gave 42, not None, a reason or a Reject with one"),
+        (SystemExit(3), "SystemExit: 3"),
+        (NoAnswerError("no answer within 2 s"), "no answer within 2 s"),
+        (Mute(), "OSError: no"),
+        (object(), "gave <object object>, not None, a reason or a Reject with one"),
+    ],
+)
+def test_a_failure_names_the_node(answer: Any, said: str) -> None:
+    cache = make_cache(NODES)
+    prepared = prepare(profile(Answering(answer)), pod(), cache.cluster)
+    evaluation_of(prepared).refresh(cache.columns)
+    failure = prepared.failure()
+    assert failure is not None
+    assert failure.reasons == (f'plugin "Answering" failed in filter of Node b: {said}',)
+
+
+def test_the_operator_may_end_it_at_any_node() -> None:
+    cache = make_cache(NODES)
+    prepared = prepare(profile(Answering(KeyboardInterrupt())), pod(), cache.cluster)
+    with pytest.raises(KeyboardInterrupt):
+        evaluation_of(prepared).refresh(cache.columns)
+
+
+def test_a_reason_that_is_changed_later_is_judged_as_any_answer() -> None:
+    class Never(VectorPlugin[Any]):
+        def filter(self, pod: Pod, nodes: Nodes) -> BoolArray:
+            self.__dict__["reason"] = 5
+            return np.zeros(len(nodes), dtype=np.bool_)
+
+    cache = make_cache(NODES[:1])
+    [(plugin, state)] = prepare(profile(Never()), pod(), cache.cluster).filters
+    everywhere = NodeView(cache.columns, np.arange(1))
+    plugin.filter(state, everywhere)
+    [rejection] = plugin.rejections(state, everywhere)
+    assert rejection.status.code is Code.ERROR
+    assert "gave Reject(reason=5, resolvable=True), not None" in rejection.status.message
 
 
 class Annotated(NodePlugin[Any]):

@@ -60,6 +60,16 @@ def test_amounts() -> None:
     assert nodes.pod_counts.tolist() == [1, 2, 0]
 
 
+@pytest.mark.parametrize("rows", [None, [2, 0]])
+def test_what_is_the_schedulers_own_cannot_be_written_to(rows: Any) -> None:
+    cache = three()
+    nodes = seen(cache, rows)
+    for array in (nodes.free("cpu"), nodes.allocatable("cpu")):
+        with pytest.raises(ValueError, match="read-only"):
+            array -= 1000
+    assert seen(cache).free("cpu").tolist() == [1500, 8000, 8000]
+
+
 def test_counts_of_pods_by_label() -> None:
     cache, memory = three(), ClassMemory()
     nodes = seen(cache, memory=memory)

@@ -82,6 +82,58 @@ class Broken(Deny):
         raise OSError("no licence")
 
 
+class Exiting(Deny):
+    """Ends the process where it is made."""
+
+    name = "Exiting"
+
+    def __init__(self, args: DenyArgs | None = None) -> None:
+        raise SystemExit(3)
+
+
+class Hasty(Deny):
+    """Declares nonsense of its own where it is made."""
+
+    name = "Hasty"
+
+    def __init__(self, args: DenyArgs | None = None) -> None:
+        super().__init__(args)
+        self.__dict__["pre_bind_timeout_seconds"] = None
+
+
+class Registering(Deny):
+    """Names events that are none."""
+
+    name = "Registering"
+
+    def events_to_register(self) -> Any:
+        return [1]
+
+
+class ExitingArgs(DenyArgs, frozen=True):
+    """Ends the process where it is read."""
+
+    def __post_init__(self) -> None:
+        raise SystemExit(3)
+
+
+class Argued(Deny):
+    """Has such arguments."""
+
+    name = "Argued"
+    args_type = ExitingArgs
+
+
+class Many(NodePlugin[Any]):
+    """Has several mistakes."""
+
+    scope: ClassVar[Any] = "cluster"
+    normalize: ClassVar[Any] = "higher"
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return None
+
+
 def load(*names: str) -> Any:
     return load_custom_plugins([f"{MODULE}:{name}" for name in names], installed=())
 
@@ -150,6 +202,37 @@ def test_a_constructor_that_fails_names_its_plugin() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Exiting", "plugin Exiting cannot be made: SystemExit: 3"),
+        ("Hasty", "plugin Hasty: pre_bind_timeout_seconds is None; it must be a number"),
+        (
+            "Registering",
+            (
+                'plugin Registering cannot be made: plugin "Registering" failed in '
+                "events_to_register: gave 1, not a list of EventRegistration"
+            ),
+        ),
+        ("Argued", "plugin Argued cannot take arguments: SystemExit: 3"),
+    ],
+)
+def test_what_cannot_be_made_ends_with_a_message(name: str, said: str) -> None:
+    with pytest.raises(PluginLoadError) as caught:
+        configured(name, "{nodes: []}")
+    assert str(caught.value).startswith(said)
+
+
+def test_each_mistake_of_a_plugin_has_its_line() -> None:
+    with pytest.raises(PluginLoadError) as caught:
+        load("Many")
+    lines = str(caught.value).splitlines()
+    assert [line.removeprefix(f"--plugin {MODULE}:Many: ").split()[0] for line in lines] == [
+        "scope",
+        "normalize",
+    ]
+
+
+@pytest.mark.parametrize(
     ("flag", "said"),
     [
         ("nonsense", "write package.module:Class or path/to/file.py:Class"),
@@ -163,7 +246,10 @@ def test_a_constructor_that_fails_names_its_plugin() -> None:
         (f"{MODULE}:Idle", "Idle defines no method of a plugin, such as filter or score"),
         (f"{MODULE}:Forgetful", "pod_fields names annotations, so pod_annotations must name which"),
         (f"{MODULE}:Curious", "pod_fields names mood; it may name annotations, labels, name, "),
-        (f"{MODULE}:WrongArgs", "args_type is no subclass of berthmaster.plugin.Args"),
+        (
+            f"{MODULE}:WrongArgs",
+            "args_type is <class 'dict'>; it must be a subclass of berthmaster.plugin.Args",
+        ),
         (f"{MODULE}:NodeName", "NodeName is one of kube-scheduler's own plugins"),
     ],
 )
@@ -208,6 +294,28 @@ def test_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "my_filters", raising=False)
     assert list(load_custom_plugins([f"{path}:Never"], installed=()).classes) == ["Never"]
     monkeypatch.delitem(sys.modules, "my_filters")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("sys.exit(4)", "SystemExit: 4"), ("1 / 0", "ZeroDivisionError: division")]
+)
+def test_a_file_that_ends_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, said: str
+) -> None:
+    path = tmp_path / "my_exit.py"
+    path.write_text(f"import sys\n{code}\n")
+    monkeypatch.delitem(sys.modules, "my_exit", raising=False)
+    with pytest.raises(PluginLoadError, match=said):
+        load_custom_plugins([f"{path}:X"], installed=())
+    monkeypatch.delitem(sys.modules, "my_exit")
+
+
+def test_the_operator_may_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "my_interrupt.py"
+    path.write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        load_custom_plugins([f"{path}:X"], installed=())
+    monkeypatch.delitem(sys.modules, "my_interrupt")
 
 
 def test_without_plugins() -> None:

@@ -1,14 +1,24 @@
 """Users' code is called under a watch: it is timed, its failures counted, its hangs ended."""
 
 import logging
+import sys
 import time
 from collections.abc import Iterator
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from berthmaster.plugin import Node, NodePlugin, Pod
+from berthmaster.testing import node, pod
+from scheduler_svc.core.custom_plugins.adapt import adapt
 from scheduler_svc.core.custom_plugins.guard import PluginFailedError
+from scheduler_svc.core.framework.cluster_evaluation import evaluation_of
+from scheduler_svc.core.framework.prepared import prepare
+from scheduler_svc.shell.custom_plugins import watching
 from scheduler_svc.shell.custom_plugins.watching import PluginWatch
+from tests.builders import make_cache, make_profile
 
 
 @pytest.fixture
@@ -55,6 +65,93 @@ def test_a_failure_that_is_explained_already_keeps_its_text(watch: PluginWatch) 
     with pytest.raises(PluginFailedError, match=r"^gave 7$"):
         watch.call("P", "score", fail)
     assert values(watch)["berthmaster_custom_plugin_failures_total P score"] == 1
+
+
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [r.fields["failure"] for r in caplog.records if r.levelno == logging.ERROR]  # type: ignore[attr-defined]
+
+
+def test_each_kind_of_failure_is_logged(
+    watch: PluginWatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def by_key(key: str) -> Any:
+        return dict[str, int]()[key]
+
+    def by_value(text: str) -> Any:
+        raise ValueError(text)
+
+    for number in range(3):
+        for fail in (by_key, by_value):
+            with pytest.raises(PluginFailedError):
+                watch.call("P", "filter", partial(fail, str(number)))
+    # By type and place: texts differ from Pod to Pod.
+    assert errors(caplog) == [
+        "plugin \"P\" failed in filter: KeyError: '0'",
+        'plugin "P" failed in filter: ValueError: 0',
+    ]
+    assert [r.exc_info is not None for r in caplog.records] == [True, True]
+
+
+def test_nonsense_is_told_apart_by_its_text_and_so_much_of_it_is_logged(
+    watch: PluginWatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(number: int) -> None:
+        raise PluginFailedError(f"gave {number}")
+
+    for number in (1, 1, *range(2, 30)):
+        with pytest.raises(PluginFailedError):
+            watch.call("P", "score", partial(fail, number))
+    assert errors(caplog) == [f"gave {number}" for number in range(1, 9)]
+    assert [r.exc_info for r in caplog.records] == [None] * 8
+
+
+def test_after_a_while_it_is_said_again(
+    watch: PluginWatch, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise PluginFailedError("gave 7")
+
+    monkeypatch.setattr(watching, "_LOG_INTERVAL_SECONDS", 0.0)
+    for _ in range(20):
+        with pytest.raises(PluginFailedError):
+            watch.call("P", "score", fail)
+    assert errors(caplog) == ["gave 7"] * 20
+
+
+def test_what_would_end_the_process_is_a_failure(
+    watch: PluginWatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(PluginFailedError, match=r'^plugin "P" failed in filter: SystemExit: 3$'):
+        watch.call("P", "filter", partial(sys.exit, 3))
+    assert errors(caplog) == ['plugin "P" failed in filter: SystemExit: 3']
+    assert values(watch)["berthmaster_custom_plugin_failures_total P filter"] == 1
+
+
+def test_the_operator_may_end_the_process(watch: PluginWatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watch.call("P", "filter", interrupt)
+
+
+def test_a_hang_at_a_node_says_how_long_was_waited(watch: PluginWatch) -> None:
+    class Hanging(NodePlugin[Any]):
+        def filter(self, pod: Pod, node: Node) -> str | None:
+            spin()
+            return None
+
+    cache = make_cache([node("large")])
+    adapter = adapt(Hanging(), watch)
+    prepared = prepare(
+        make_profile({"preFilter": [adapter], "filter": [adapter]}), pod(), cache.cluster
+    )
+    evaluation_of(prepared).refresh(cache.columns)
+    failure = prepared.failure()
+    assert failure is not None
+    assert failure.message == (
+        'plugin "Hanging" failed in filter of Node large: no answer within 0.1 s'
+    )
 
 
 def spin() -> None:
@@ -108,3 +205,16 @@ def test_slow_calls_are_counted_and_logged(caplog: pytest.LogCaptureFixture) -> 
     assert [record.message for record in warnings] == [
         "Plugin is slow: nothing else is decided meanwhile"
     ]
+
+
+def test_a_call_that_is_slower_still_is_logged_as_well(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = iter([0, 0.03, 10, 10.05, 20, 20.5, 30, 30.9, 40, 41.5])
+    clock = SimpleNamespace(perf_counter=lambda: next(readings), monotonic=lambda: 7.0)
+    with PluginWatch() as watch:
+        monkeypatch.setattr(watching, "time", clock)
+        for _ in range(5):
+            watch.call("P", "filter", lambda: None)
+    told = [record.fields["seconds"] for record in caplog.records]  # type: ignore[attr-defined]
+    assert told == [0.03, 0.5, 1.5]

@@ -266,8 +266,11 @@ def test_a_users_plugin_that_cannot_say_what_it_waits_for_is_a_mistake() -> None
     }
     assert told(mistakes_of(spec, registry=registry)) == [
         (
-            "spec.plugins",
-            "Invalid value: events_to_register of a plugin failed: OSError: on purpose",
+            "spec.pluginConfig",
+            (
+                'Invalid value: plugin Raising cannot be made: plugin "Raising" failed in '
+                "events_to_register: OSError: on purpose"
+            ),
         )
     ]
 
