@@ -167,3 +167,46 @@ def test_mistakes_end_it_with_exit_code_2(
     with SchedulerProcess(tmp_path / "log", *arguments) as scheduler:
         assert scheduler.wait_exit() == 2
         assert scheduler.log().startswith(f"Error: {said}")
+
+
+LEAVING = """
+import sys
+from berthmaster.plugin import NodePlugin, Wait
+
+class Leaving(NodePlugin):
+    def permit(self, pod, node_name):
+        match pod.labels.get("do"):
+            case "exit":
+                sys.exit(3)
+            case "wait-for-a-text":
+                return Wait("5")
+
+    async def pre_bind(self, pod, node_name):
+        if pod.labels.get("do") == "exit-later":
+            sys.exit(3)
+"""
+
+
+def test_no_plugin_ends_the_process(plane: ControlPlane, tmp_path: Path) -> None:
+    path = tmp_path / "leaving_plugin.py"
+    path.write_text(LEAVING)
+    with running(plane, tmp_path, "--plugin", f"{path}:Leaving") as one:
+        one.wait_line("Serving securely")
+        for name, do in (("a", "exit"), ("b", "wait-for-a-text"), ("c", "exit-later")):
+            create_pod(plane, name, {"do": do})
+        for name, point in (("a", "permit"), ("b", "permit"), ("c", "pre_bind")):
+            text = f'plugin "Leaving" failed in {point}: '
+            wait_for(f"why {name} waits", partial(has_note, plane, name, text))
+        create_pod(plane, "other")
+        wait_for("a place for others", lambda: node_of(plane, "other"))
+
+
+def test_a_plugin_allows_a_pod_that_it_has_held_back(plane: ControlPlane, tmp_path: Path) -> None:
+    with running(plane, tmp_path, "--plugin", f"{EXAMPLES}/pairs.py:Pairs") as one:
+        one.wait_line("Serving securely")
+        create_pod(plane, "first", {"example.com/pair": "db"})
+        create_pod(plane, "other", {"example.com/pair": "web"})
+        create_pod(plane, "second", {"example.com/pair": "db"})
+        for name in ("first", "second"):
+            wait_for(f"a place for {name}", partial(node_of, plane, name))
+        assert node_of(plane, "other") == ""
