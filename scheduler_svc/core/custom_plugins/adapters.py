@@ -21,7 +21,7 @@ from scheduler_svc.core.custom_plugins.answers import (
     status_of,
     wait_or_status,
 )
-from scheduler_svc.core.custom_plugins.base import BasePlugin
+from scheduler_svc.core.custom_plugins.base import BasePlugin, connect
 from scheduler_svc.core.custom_plugins.guard import Guard, PluginFailedError
 from scheduler_svc.core.custom_plugins.node_arrays import ClassMemory
 from scheduler_svc.core.custom_plugins.views import Pod
@@ -96,7 +96,7 @@ class Adapter(FedPlugin):
 
     def connect(self, tell: Callable[[PermitDecided], None]) -> None:
         """Have `tell` told, from any thread, whom the plugin allows or rejects at Permit."""
-        self.plugin.connect(lambda uid, reason: tell(PermitDecided(uid, self.name, reason)))
+        connect(self.plugin, lambda uid, reason: tell(PermitDecided(uid, self.name, reason)))
 
     def projection(self, pod: PodInfo, cluster: Cluster) -> Hashable:
         """Give how often the plugin's feed has told something: Pods are judged anew then."""

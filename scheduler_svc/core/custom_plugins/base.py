@@ -7,7 +7,7 @@ v1.36.3).
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -33,6 +33,8 @@ class NoArgs(Args, frozen=True):
 
 
 A = TypeVar("A", bound=Args)
+
+_TELL: Final = "berthmaster.decisions"
 
 
 class Reject(msgspec.Struct, frozen=True):
@@ -110,19 +112,13 @@ class BasePlugin(Generic[A]):
     def __init__(self, args: A | None = None) -> None:
         self.args: A = cast("A", self.args_type()) if args is None else args
 
-    _tell: Callable[[str, str], None] | None = None
-
-    def connect(self, tell: Callable[[str, str], None]) -> None:
-        """Have `tell` take the uid of each Pod that is decided on, and why it is rejected or ""."""
-        self._tell = tell
-
     def allow(self, pod: Pod | str) -> None:
         """Let a Pod go on that `permit` holds back, given itself or its uid.
 
         May be called in any of the methods, in the feed, and in any thread. Nothing happens
         to a Pod that does not wait for this plugin.
         """
-        self._decide(pod, "")
+        _decide(self, pod, "")
 
     def reject(self, pod: Pod | str, reason: str) -> None:
         """Reject a Pod that `permit` holds back; else as `allow`.
@@ -135,13 +131,7 @@ class BasePlugin(Generic[A]):
         given: Any = reason
         if not isinstance(given, str) or not given:
             raise ValueError("reject needs a reason, a text")
-        self._decide(pod, cut(reason))
-
-    def _decide(self, pod: Pod | str, reason: str) -> None:
-        if not isinstance(pod, Pod | str):
-            raise TypeError(f"a Pod or its uid is needed, not {shown(pod)}")
-        if self._tell is not None:
-            self._tell(pod if isinstance(pod, str) else uid_of(pod), reason)
+        _decide(self, pod, cut(reason))
 
     def pre_enqueue(self, pod: Pod) -> str | None:
         """Give why the Pod must not be scheduled yet; None to let it."""
@@ -196,6 +186,20 @@ class BasePlugin(Generic[A]):
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Give the events that may undo the plugin's rejections; every event, if not defined."""
         raise NotImplementedError
+
+
+def connect(plugin: BasePlugin[Any], tell: Callable[[str, str], None]) -> None:
+    """Have `tell` take the uid of each Pod that is decided on, and why it is rejected or ""."""
+    # Not by a method: a plugin may have one of that name.
+    plugin.__dict__[_TELL] = tell
+
+
+def _decide(plugin: BasePlugin[Any], pod: Pod | str, reason: str) -> None:
+    if not isinstance(pod, Pod | str):
+        raise TypeError(f"a Pod or its uid is needed, not {shown(pod)}")
+    tell = plugin.__dict__.get(_TELL)
+    if tell is not None:
+        tell(pod if isinstance(pod, str) else uid_of(pod), reason)
 
 
 class NodePlugin(BasePlugin[A]):

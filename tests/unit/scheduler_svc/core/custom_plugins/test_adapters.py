@@ -154,6 +154,17 @@ def test_a_plugin_decides_on_pods_that_it_holds_back() -> None:
     ]
 
 
+def test_a_plugin_may_have_any_methods_of_its_own() -> None:
+    class Connecting(Holding):
+        def connect(self) -> None:
+            """Mean its own service."""
+
+    connecting = Connecting()
+    decisions = told(connecting)
+    connecting.allow("uid")
+    assert decisions == [PermitDecided("uid", "Connecting")]
+
+
 @pytest.mark.parametrize("reason", ["", None, 5])
 def test_a_rejection_has_a_reason(reason: Any) -> None:
     holding = Holding()
