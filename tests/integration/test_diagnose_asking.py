@@ -135,9 +135,13 @@ def test_an_agent_says_what_its_kubelet_has_not_seen(
         def look() -> Findings:
             return Findings(report(diagnose(plane, "-n", "default", "-o", "json")))
 
-        wait_for("the difference lasts", lambda: "kubelet-diverges" in look())
+        def is_told() -> bool:
+            found = look()
+            diverging = found["kubelet-diverges"]["objects"] if "kubelet-diverges" in found else []
+            return f"default/stuck on {NODE}" in diverging
+
+        wait_for("the difference lasts", is_told)
         found = look()
-        assert f"default/stuck on {NODE}" in found["kubelet-diverges"]["objects"]
         assert f"/nodes/{NODE}/proxy/pods" in found["kubelet-diverges"]["nextCommand"]
         unseen = found["pods-not-seen"]
         assert unseen["objects"] == [f"default/stuck on {NODE}"]
