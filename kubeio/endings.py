@@ -1,5 +1,7 @@
-"""Why lists and watches end: short names for log lines and metrics."""
+"""Why lists and watches end: short names for log lines and metrics, and the lines."""
 
+import logging
+from collections.abc import Callable
 from typing import Final
 
 from kubeio.errors import (
@@ -16,6 +18,12 @@ from kubeio.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
+from kubeio.logs import fields
+
+TOLD_AGAIN_SECONDS: Final = 30.0
+"""So often a failure that goes on is told of in the log."""
+
+_logger = logging.getLogger(__name__)
 
 _REASONS: Final[tuple[tuple[type[KubeError], str], ...]] = (
     (GoneError, "expired"),
@@ -38,3 +46,43 @@ def reason_of(error: KubeError) -> str:
         if isinstance(error, kind):
             return reason
     return "other"
+
+
+class EndingLog:
+    """Logs how the lists and watches of one resource end."""
+
+    def __init__(self, resource: str, clock: Callable[[], float]) -> None:
+        self._resource = resource
+        self._clock = clock
+        self._told_reason = ""
+        self._told_at = clock()
+
+    def forget(self) -> None:
+        """Have the next failure told of, whatever it is."""
+        self._told_reason = ""
+
+    def tell_end(self, lasted_seconds: float) -> None:
+        """Log that a watch has ended as asked."""
+        self.forget()
+        ended = fields(resource=self._resource, lasted_seconds=round(lasted_seconds, 1))
+        _logger.debug("Watch ended", extra=ended)
+
+    def tell_failure(self, reason: str, error: str, *, retry_in_seconds: float) -> None:
+        """Log a failure: as a warning the first of its kind, then one a while.
+
+        Tries come at short intervals.
+        """
+        now = self._clock()
+        is_news = reason != self._told_reason or now - self._told_at >= TOLD_AGAIN_SECONDS
+        if is_news:
+            self._told_reason, self._told_at = reason, now
+        _logger.log(
+            logging.WARNING if is_news else logging.DEBUG,
+            "List or watch failed",
+            extra=fields(
+                resource=self._resource,
+                reason=reason,
+                retry_in_seconds=round(retry_in_seconds, 1),
+                error=error,
+            ),
+        )

@@ -29,7 +29,7 @@ from typing import Final, Generic, TypeVar
 from kubeio.backoff import Backoff, Jitter
 from kubeio.changes import Listed, ReflectorEvent, ReflectorStatistics
 from kubeio.decoding import BOOKMARK, OBJECT_EVENTS, ListPage, ObjectDecoder, Query
-from kubeio.endings import reason_of
+from kubeio.endings import EndingLog, reason_of
 from kubeio.errors import (
     ConnectionFailedError,
     ConnectionLostError,
@@ -59,8 +59,6 @@ FRUITLESS_SECONDS_BEFORE_LIST: Final = 150.0
 """If watches have given no line for this long and end by 5xx or silence, we list again.
 A server that was restored from a backup takes a watch from a resourceVersion it has yet
 to reach, and is silent: no events, no bookmarks (seen with kube-apiserver 1.36.3)."""
-TOLD_AGAIN_SECONDS: Final = 30.0
-"""So often a failure that goes on is told of in the log."""
 
 _logger = logging.getLogger(__name__)
 
@@ -116,8 +114,7 @@ class Reflector(Generic[T]):
         self._may_be_rewound = False
         self._is_refused = False
         self._last_line_at = clock()
-        self._told_reason = ""
-        self._told_at = clock()
+        self._endings = EndingLog(self._name, clock)
         self.statistics = ReflectorStatistics()
         self._known = KnownObjects(self._name, deliver, self.statistics)
 
@@ -197,29 +194,14 @@ class Reflector(Generic[T]):
             self._backoff.reset()
         self._forget_version_without_future(error)
         if error is None:
-            self.statistics.last_problem = self._told_reason = ""
+            self.statistics.last_problem = ""
+            self._endings.tell_end(lasted)
             is_due = has_worked and lasted >= SHORTEST_WATCH_SECONDS
-            delay = 0.0 if is_due else self._backoff.next_delay()
-            ended = fields(resource=self._name, lasted_seconds=round(lasted, 1))
-            _logger.debug("Watch ended", extra=ended)
-            return delay
+            return 0.0 if is_due else self._backoff.next_delay()
         delay = self._backoff.next_delay(error.retry_after_seconds)
         self.statistics.last_problem = str(error)
         self._is_refused = isinstance(error, ForbiddenError | UnauthorizedError)
-        # The first of its kind, then one a while: tries come at short intervals.
-        is_news = reason != self._told_reason or self._clock() - self._told_at >= TOLD_AGAIN_SECONDS
-        if is_news:
-            self._told_reason, self._told_at = reason, self._clock()
-        _logger.log(
-            logging.WARNING if is_news else logging.DEBUG,
-            "List or watch failed",
-            extra=fields(
-                resource=self._name,
-                reason=reason,
-                retry_in_seconds=round(delay, 1),
-                error=str(error),
-            ),
-        )
+        self._endings.tell_failure(reason, str(error), retry_in_seconds=delay)
         return delay
 
     def _may_be_unserved(self) -> bool:
@@ -230,7 +212,8 @@ class Reflector(Generic[T]):
         """Count as empty what the API server does not know; give the seconds to the next look."""
         _count(self.statistics.endings, "not_found")
         self.statistics.last_byte_at = self._clock()
-        self.statistics.last_problem = self._told_reason = ""
+        self.statistics.last_problem = ""
+        self._endings.forget()
         self._list_reason, self._is_refused = "unserved", False
         self._backoff.reset()
         if not self.statistics.is_unserved:
