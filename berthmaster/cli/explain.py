@@ -17,7 +17,7 @@ from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.config import ConfigurationError
 from scheduler_svc.shell.custom_plugins import PluginLoadError
 from scheduler_svc.shell.explain.alike import Alike, put_together
-from scheduler_svc.shell.explain.answer import Answer
+from scheduler_svc.shell.explain.answer import Answer, without_hints
 from scheduler_svc.shell.explain.documents import DocumentError, read_documents
 from scheduler_svc.shell.explain.endpoint import Explanation
 from scheduler_svc.shell.explain.listed import answers_from_cluster
@@ -57,7 +57,8 @@ def _told(question: Question) -> Iterable[Told]:
     if question.source is Source.SNAPSHOT:
         documents = read_documents(question.snapshot)
         snapshot = read_snapshot(documents, note=note, annotations=profiles.annotations)
-        return answers_about(question, snapshot, profiles)
+        answers = answers_about(question, snapshot, profiles)
+        return map(without_hints, answers) if question.output == "json" else answers
     return asyncio.run(answers_from_cluster(question, profiles, user_agent=_USER_AGENT, note=note))
 
 

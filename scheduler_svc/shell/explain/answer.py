@@ -105,6 +105,11 @@ def with_gate(answer: Answer, gate: Status | None, pod: PodInfo) -> Answer:
     return replace(answer, last_message=message) if answer.best and was_tried else answer
 
 
+def without_hints(answer: Answer) -> Answer:
+    """Leave out what only helps people on; of a saved cluster, JSON is compared field by field."""
+    return replace(answer, served_names=(), last_message="")
+
+
 def node_answer(status: Status) -> NodeAnswer:
     """Give the answer about Nodes with that status."""
     return NodeAnswer(

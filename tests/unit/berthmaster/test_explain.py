@@ -191,7 +191,6 @@ def test_with_a_configuration_the_schedulers_name_counts(snapshot: str, tmp_path
     assert given["default/web"] == {
         "pod": "default/web",
         "error": "no profile for scheduler name default-scheduler",
-        "servedSchedulerNames": ["packer"],
     }
     assert given["default/packed"]["best"]
     assert answers(explain(*arguments))["default/packed"]["best"], "the default judges every Pod"
@@ -210,7 +209,6 @@ def test_a_pod_that_names_no_scheduler_is_the_default_schedulers(
     assert answers(explain(*arguments, "--config", str(config)))["default/new"] == {
         "pod": "default/new",
         "error": "no profile for scheduler name default-scheduler",
-        "servedSchedulerNames": ["packer"],
     }
 
 
@@ -449,3 +447,19 @@ def test_of_a_pod_that_nobody_serves_people_are_told_who_is_served(
     told = [Explanation(served_names=("berthmaster", "gpu"))]
     show(told, Question(source=Source.SCHEDULER, pod_name="web"))
     assert "served are: berthmaster, gpu" in capsys.readouterr().err
+
+
+def test_json_of_a_saved_cluster_has_what_kube_scheduler_says_and_no_more(
+    tmp_path: Path,
+) -> None:
+    """It is compared, field by field; a table tells more."""
+    refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    waiting = pod("web", "2") | {"status": {"conditions": [refused | {"message": "0/1 nodes: no"}]}}
+    path = tmp_path / "cluster.yaml"
+    path.write_text(yaml.safe_dump_all([node("large", "4"), waiting, pod("other", "1")]))
+    config = tmp_path / "config.yaml"
+    config.write_text(CONFIG.replace("packer", "default-scheduler"))
+    flags = ("--snapshot", str(path), "--config", str(config))
+    assert "0/1 nodes: no" in explain(*flags).output
+    told = [json.loads(line) for line in explain(*flags, "-o", "json").output.splitlines()]
+    assert [sorted(each) for each in told] == [["best", "nodes", "pod"]] * 2

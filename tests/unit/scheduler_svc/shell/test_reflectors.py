@@ -18,6 +18,7 @@ from scheduler_svc.core.events import (
     PodUpserted,
 )
 from scheduler_svc.shell.reflectors import Reflectors
+from tests.unit.kubeio.log_lines import lines_of
 
 Documents = Mapping[str, list[dict[str, Any]]]
 FAILED = "failed-pods"
