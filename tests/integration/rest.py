@@ -23,7 +23,21 @@ def request(
     *,
     token: str | None = None,
 ) -> tuple[int, dict[str, Any]]:
-    """Send a request, as the administrator unless ``token`` is given ("" for nobody)."""
+    """Send a request, as the administrator unless ``token`` is given ("" for nobody).
+
+    Again while the server has no time for it, as right after a kind was defined.
+    """
+    deadline_seconds = time.monotonic() + TIMEOUT_SECONDS
+    while True:
+        status, document = _request_once(plane, method, path, body, token)
+        if status != http.HTTPStatus.TOO_MANY_REQUESTS or time.monotonic() > deadline_seconds:
+            return status, document
+        time.sleep(POLL_SECONDS)
+
+
+def _request_once(
+    plane: ControlPlane, method: str, path: str, body: dict[str, Any] | None, token: str | None
+) -> tuple[int, dict[str, Any]]:
     context = ssl.create_default_context(cafile=plane.ca_path)
     host = plane.url.removeprefix("https://")
     connection = http.client.HTTPSConnection(host, context=context, timeout=TIMEOUT_SECONDS)
