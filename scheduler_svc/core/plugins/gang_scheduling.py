@@ -70,5 +70,6 @@ class GangScheduling(PreEnqueuePlugin, EnqueueExtensions):
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when the Pod leaves its group; who completes a group calls its members."""
-        event = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)
+        # Not of Pods on Nodes: the API server labels each when it is bound, and nobody is meant.
+        event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.UPDATE_POD_LABEL)
         return [EventRegistration(event, queue_own_update)]

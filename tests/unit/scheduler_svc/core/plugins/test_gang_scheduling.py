@@ -43,4 +43,7 @@ def test_only_a_change_of_its_own_labels_calls_a_pod() -> None:
     [registration] = GangScheduling().events_to_register()
     label = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.UPDATE_POD_LABEL)
     assert registration.event.matches(label)
+    # The API server labels each Pod that is bound: that is to ask nobody.
+    of_bound_pod = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_LABEL)
+    assert not registration.event.matches(of_bound_pod)
     assert registration.hint is queue_own_update
