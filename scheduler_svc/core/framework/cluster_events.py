@@ -174,6 +174,16 @@ class EventRegistration(msgspec.Struct, frozen=True):
     is_by_shape: bool = False
 
 
+def own_update(action: ActionType) -> EventRegistration:
+    """Register a change of the waiting Pod itself.
+
+    Not of Pods on Nodes: the API server labels each when it is bound, and nobody is meant.
+    """
+    return EventRegistration(
+        ClusterEvent(EventResource.UNSCHEDULABLE_POD, action), queue_own_update
+    )
+
+
 EVERY_EVENT: Final = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, "*")
 
 ASSIGNED_POD_ADD: Final = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)

@@ -18,7 +18,7 @@ from scheduler_svc.core.framework.cluster_events import (
     ClusterEvent,
     EventRegistration,
     EventResource,
-    queue_own_update,
+    own_update,
 )
 from scheduler_svc.core.framework.interface import EnqueueExtensions, PreEnqueuePlugin
 from scheduler_svc.core.group_texts import group_message
@@ -70,6 +70,4 @@ class GangScheduling(PreEnqueuePlugin, EnqueueExtensions):
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when the Pod leaves its group; who completes a group calls its members."""
-        # Not of Pods on Nodes: the API server labels each when it is bound, and nobody is meant.
-        event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.UPDATE_POD_LABEL)
-        return [EventRegistration(event, queue_own_update)]
+        return [own_update(ActionType.UPDATE_POD_LABEL)]

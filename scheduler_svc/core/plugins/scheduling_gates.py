@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 from scheduler_svc.core.framework.cluster_events import (
     ActionType,
-    ClusterEvent,
     EventRegistration,
-    EventResource,
-    queue_own_update,
+    own_update,
 )
 from scheduler_svc.core.framework.interface import EnqueueExtensions, PreEnqueuePlugin
 from scheduler_svc.core.pods import PodInfo
@@ -31,5 +29,4 @@ class SchedulingGates(PreEnqueuePlugin, EnqueueExtensions):
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when the last gate goes."""
-        action = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-        return [EventRegistration(ClusterEvent(EventResource.POD, action), queue_own_update)]
+        return [own_update(ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)]

@@ -16,7 +16,7 @@ from scheduler_svc.core.framework.cluster_events import (
     EventRegistration,
     EventResource,
     QueueingHint,
-    queue_own_update,
+    own_update,
 )
 from scheduler_svc.core.framework.interface import (
     EnqueueExtensions,
@@ -92,10 +92,9 @@ class TaintToleration(
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Look again when a Node's taints become tolerable or the Pod's tolerations change."""
         node = ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT)
-        pod = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_TOLERATION)
         return [
             EventRegistration(node, _node_became_tolerable, is_by_shape=True),
-            EventRegistration(pod, queue_own_update),
+            own_update(ActionType.UPDATE_POD_TOLERATION),
         ]
 
 
