@@ -1,39 +1,32 @@
-"""Groups of Pods on a real API server: together or not at all, whatever happens meanwhile.
-
-Nobody runs Pods here: one that is evicted is gone at once, since its grace period is 0.
-"""
+"""Groups of Pods on a real API server: together or not at all, whatever happens meanwhile."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from deploy.controlplane import ControlPlane, Reporter
-from tests.integration.controller_objects import (
-    CRDS,
-    GROUPS,
-    LABEL,
-    PODS,
-    create_group,
-    define,
+from tests.integration.controller_objects import CRDS, GROUPS, PODS, create_group, define
+from tests.integration.group_cluster import (
+    AT_ONCE,
+    GPU,
+    LEASE,
+    bound,
+    create_members,
+    create_node,
+    create_pod,
+    message,
+    scheduler,
+    two_nodes,
 )
-from tests.integration.rest import create, read, request, wait_for
-from tests.integration.scheduler_process import SchedulerProcess
+from tests.integration.rest import create, request, wait_for
 
 pytestmark = pytest.mark.integration
 
-NODES = "/api/v1/nodes"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berthmaster"
-AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-GPU = "example.com/gpu"
-
-Manifest = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -48,70 +41,8 @@ def module_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPl
 @pytest.fixture
 def plane(module_plane: ControlPlane) -> Iterator[ControlPlane]:
     """Give it with two Nodes of four GPUs each."""
-    for name in ("n1", "n2"):
-        create_node(module_plane, name)
-    yield module_plane
-    request(module_plane, "DELETE", GROUPS)
-    wait_for("no Pods", partial(emptied, module_plane))
-    request(module_plane, "DELETE", NODES)
-    request(module_plane, "DELETE", LEASE)
-
-
-def emptied(plane: ControlPlane) -> bool:
-    pods = read(plane, PODS)["items"]
-    for pod in pods:
-        request(plane, "DELETE", f"{PODS}/{pod['metadata']['name']}", AT_ONCE)
-    return not pods
-
-
-def scheduler(plane: ControlPlane, log_path: Path, *arguments: str) -> SchedulerProcess:
-    return SchedulerProcess(
-        log_path,
-        *("--kubeconfig", str(plane.kubeconfig_path), "--secure-port", "0", "-v", "2"),
-        *("--bind-address", "127.0.0.1", "--authorization", "none", *arguments),
-    )
-
-
-def create_node(plane: ControlPlane, name: str, gpus: int = 4, pods: int = 110) -> None:
-    allocatable = {"cpu": "64", "memory": "64Gi", "pods": str(pods), GPU: str(gpus)}
-    create(plane, NODES, {"metadata": {"name": name}, "status": {"allocatable": allocatable}})
-
-
-def create_pod(
-    plane: ControlPlane, name: str, group: str = "", gpus: int = 2, priority: str = ""
-) -> None:
-    amounts = {GPU: str(gpus)} if gpus else {}
-    container = {
-        "name": "c",
-        "image": "x",
-        "resources": {"requests": amounts, "limits": amounts},
-    }
-    spec: Manifest = {
-        "schedulerName": "berthmaster",
-        "terminationGracePeriodSeconds": 0,
-        "containers": [container],
-    }
-    if priority:
-        spec["priorityClassName"] = priority
-    labels = {LABEL: group} if group else {}
-    create(plane, PODS, {"metadata": {"name": name, "labels": labels}, "spec": spec})
-
-
-def create_members(plane: ControlPlane, group: str, count: int, **fields: Any) -> None:
-    for number in range(count):
-        create_pod(plane, f"{group}-{number}", group, **fields)
-
-
-def bound(plane: ControlPlane) -> list[str]:
-    pods = read(plane, PODS)["items"]
-    return sorted(pod["metadata"]["name"] for pod in pods if pod["spec"].get("nodeName"))
-
-
-def message(plane: ControlPlane, name: str) -> str:
-    for condition in read(plane, f"{PODS}/{name}")["status"].get("conditions", ()):
-        if condition["type"] == "PodScheduled" and condition["status"] == "False":
-            return str(condition["message"])
-    return ""
+    with two_nodes(module_plane, GROUPS) as plane:
+        yield plane
 
 
 @pytest.mark.timeout(240)
