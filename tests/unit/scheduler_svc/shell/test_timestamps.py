@@ -25,3 +25,7 @@ def test_time() -> None:
 def test_micro_time_has_six_digits_always() -> None:
     assert format_micro_time(1_795_953_600.0) == "2026-11-29T12:00:00.000000Z"
     assert format_micro_time(1_795_953_600.25) == "2026-11-29T12:00:00.250000Z"
+
+
+def test_a_time_that_is_rounded_up_carries_over() -> None:
+    assert format_micro_time(1_795_953_599.999_999_9) == "2026-11-29T12:00:00.000000Z"
