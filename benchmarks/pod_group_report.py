@@ -9,7 +9,6 @@ from benchmarks.verdicts import (
     Figure,
     at_least_times,
     at_most,
-    at_most_times,
     middle,
 )
 from benchmarks.workloads import PodGroupWorkload
@@ -26,7 +25,7 @@ def pod_group_table(result: PodGroupResult) -> Table:
     rows = [
         compared.row("Pods/s, created to bound", _speed, 0, _speed_verdict(workload, compared)),
         compared.row("created to bound, p50, ms", lambda run: run.latency_milliseconds.p50, 0),
-        compared.row("created to bound, p99, ms", _p99, 0, _p99_verdict(workload, compared)),
+        compared.row("created to bound, p99, ms", lambda run: run.latency_milliseconds.p99, 0),
     ]
     if any(run.together_milliseconds is not None for run in result.runs):
         rows += _together_rows(result, compared)
@@ -87,10 +86,6 @@ def _speed(run: PodGroupRun) -> float:
     return run.pods_per_second
 
 
-def _p99(run: PodGroupRun) -> float:
-    return run.latency_milliseconds.p99
-
-
 def _speed_verdict(workload: PodGroupWorkload, compared: Comparison[PodGroupRun]) -> str:
     return _each_variant(
         workload,
@@ -98,18 +93,6 @@ def _speed_verdict(workload: PodGroupWorkload, compared: Comparison[PodGroupRun]
             compared.ratio(_speed, name, workload.baseline),
             workload.plain_ratio,
             workload.baseline,
-        ),
-    )
-
-
-def _p99_verdict(workload: PodGroupWorkload, compared: Comparison[PodGroupRun]) -> str:
-    limit = workload.p99_ratio
-    if limit is None:
-        return ""
-    return _each_variant(
-        workload,
-        lambda name: at_most_times(
-            compared.ratio(_p99, name, workload.baseline), limit, workload.baseline
         ),
     )
 

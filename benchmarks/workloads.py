@@ -166,8 +166,8 @@ class PodGroupWorkload(ShapeWorkload, frozen=True, kw_only=True):
     """The same Pods without any group (`baseline`), and with those of each variant.
 
     `waiting_group_count` groups wait, in variants that have some. `plain_ratio` is what part
-    of the baseline's Pods/s is to be reached, `p99_ratio` how many times its p99 may be,
-    `together_seconds` how long after a group's first member its last may be bound.
+    of the baseline's Pods/s is to be reached, `together_seconds` how long after a group's first
+    member its last may be bound.
     """
 
     upstream: str = ""
@@ -175,7 +175,6 @@ class PodGroupWorkload(ShapeWorkload, frozen=True, kw_only=True):
     variants: tuple[PodGroupVariant, ...]
     waiting_group_count: int = 0
     plain_ratio: Ratio
-    p99_ratio: Ratio | None = None
     together_seconds: Ratio | None = None
 
     @property

@@ -59,9 +59,5 @@ def test_each_variant_beside_is_held_against_the_same_pods_alone() -> None:
         f"{first} ≥ 0.9 times no groups: 0.95, reached; "
         f"{second} ≥ 0.9 times no groups: 0.50, missed"
     )
-    assert rows["created to bound, p99, ms"][-1] == (
-        f"{first} ≤ 1.1 times no groups: 1.05, reached; "
-        f"{second} ≤ 1.1 times no groups: 2.00, missed"
-    )
     assert rows["all Pods right"] == ("yes", "one is lost", "yes", "")
     assert not any(name.startswith("first to last") for name in rows)
