@@ -108,7 +108,10 @@ class Journal:
         self._metrics.bind_failed(event.failure, seconds)
         if binding.plugin:
             self._plugins.bound(binding, seconds, Code.ERROR.text)
-        _logger.error(
+        # That a Pod is deleted meanwhile is nobody's mistake.
+        level = V2 if event.failure is BindFailure.GONE else logging.ERROR
+        _logger.log(
+            level,
             "Failed to bind pod",
             extra=fields(
                 pod=binding.pod.key,
