@@ -66,20 +66,26 @@ class PreemptingTrial(Trial):
         preemption = result.preemption
         if preemption is None or any(v.group == queued.pod.group for v in preemption.victims):
             return hindrance(diagnosis)
-        for victim in preemption.victims:
-            self._aside.append(self.cache.set_aside(victim.uid))
+        aside = [self.cache.set_aside(victim.uid) for victim in preemption.victims]
         placed = self.settle(queued, self.cache.columns.rows[preemption.node_name])
         if isinstance(placed, Placement):
+            self._aside += aside
             self.preemptions[queued.pod.uid] = preemption
             self.rejectors[queued.pod.uid] = rejectors_of(diagnosis)
             self.reports += result.effects
+        else:
+            # Nobody goes for a member that does not come: the others must not count on it.
+            self._bring_back(aside)
         return placed
 
     def undo(self) -> None:
         """Take the members off again, and bring back who was set aside."""
         super().undo()
-        while self._aside:
-            self.cache.bring_back(self._aside.pop())
+        self._bring_back(self._aside)
+
+    def _bring_back(self, aside: list[CachedPod]) -> None:
+        while aside:
+            self.cache.bring_back(aside.pop())
 
 
 def _within(diagnosis: Diagnosis, allowed: BoolArray) -> Diagnosis:
