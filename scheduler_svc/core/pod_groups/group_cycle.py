@@ -24,7 +24,7 @@ from scheduler_svc.core.group_objects import GroupName
 from scheduler_svc.core.pod_groups.group_evictions import GroupEvictions
 from scheduler_svc.core.pod_groups.holds import Holds
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
-from scheduler_svc.core.pod_groups.returns import GroupReturns
+from scheduler_svc.core.pod_groups.returns import PLUGIN, GroupReturns
 from scheduler_svc.core.pod_groups.trial import Closest, Trial
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup, gather, missing_resources
 from scheduler_svc.core.pods import PodInfo
@@ -63,7 +63,8 @@ class GroupCycle:
         """Try to give a popped member and the others of its group Nodes."""
         groups = self._cache.cluster.groups
         members: list[QueuedPodInfo] = []
-        for member in (queued, *self._queue.take(groups.of(name), now)):
+        others = [uid for uid, pod in groups.of(name).items() if self.decides(pod)]
+        for member in (queued, *self._queue.take(others, now)):
             if member.pod.is_terminating:
                 self._queue.done(member.pod.uid)
             else:
@@ -76,7 +77,7 @@ class GroupCycle:
         tried = gather(name, group, groups.of(name), members, self._cache)
         obstacle = self._obstacle(tried)
         if obstacle:
-            return self._returns.reject(members, name, obstacle, now)
+            return self._refuse(tried, obstacle, now)
         cycle = self._cycles[queued.pod.scheduler_name]
         if not self._cache.columns.node_count:
             return [e for member in members for e in cycle.fail_without_nodes(member, now)]
@@ -85,16 +86,27 @@ class GroupCycle:
         try:
             lacking = missing_resources(tried, self._cache.columns) if tried.is_short else ""
         except InputError as error:
-            return self._returns.reject(members, name, f"minResources: {error}", now)
+            return self._refuse(tried, f"minResources: {error}", now)
         if lacking:
             self._holds.wait(name, tried.priority, now)
             return self._returns.reject_for_resources(tried, lacking, now)
         return self._try(tried, cycle, now, stopwatch)
 
+    def decides(self, pod: PodInfo) -> bool:
+        """Whether a Pod's group means something: its profile has the plugin."""
+        cycle = self._cycles.get(pod.scheduler_name)
+        return cycle is not None and PLUGIN in cycle.profile.plugin_names
+
+    def _refuse(self, tried: TriedGroup, reason: str, now: Now) -> list[Effect]:
+        """Put back members of a group that no room helps; it is in nobody's way in the line."""
+        self._holds.stop_waiting(tried.name, now)
+        return self._returns.reject(tried.members, tried.name, reason, now)
+
     def _obstacle(self, tried: TriedGroup) -> str:
         """Say what keeps the members from being decided together; "" if nothing does."""
         known = self._cache.cluster.groups.of(tried.name).values()
-        scheduler_names = sorted({pod.scheduler_name for pod in known if not pod.node_name})
+        waiting = [pod for pod in known if not pod.node_name and not pod.is_terminating]
+        scheduler_names = sorted({pod.scheduler_name for pod in waiting})
         if len(scheduler_names) > 1:
             return f"its Pods name several schedulers: {', '.join(scheduler_names)}"
         if any(map(self._extenders.deciding, tried.pods)):

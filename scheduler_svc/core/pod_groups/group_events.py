@@ -1,9 +1,10 @@
 """What happens to groups and their members, and whom it calls.
 
 A member that comes may complete its group, a group that comes or changes may ask for fewer: then
-those that were kept out of the queue are let in. A member that is being deleted leaves a place; one
-less may leave the others of a group that is to be packed another domain, and smaller ones the room
-it would have taken.
+those that were kept out of the queue are let in; one that somebody else has bound is one that need
+not fit. A member that is being deleted, or gone at once, leaves a place; one less may leave the
+others of a group that is to be packed another domain, and smaller ones the room it would have
+taken.
 """
 
 from collections.abc import Iterable
@@ -34,22 +35,23 @@ class GroupEvents:
         self._groups: GroupMembers = cache.cluster.groups
         self._queue = queue
         self._holds = holds
-        self.incomplete = IncompleteGroups(self._groups, queue)
+        self.incomplete = IncompleteGroups(self._groups, queue, holds)
 
     def note(self, pod: PodInfo, now: Now) -> GroupName | None:
         """Take in a Pod before anyone else does; gives its group if that is to be called after."""
         if self._groups.has_left(pod):
-            self.drop(pod.uid, now)
+            self._leave(pod.uid, now)
         old, name = self._groups.note(pod), pod.group
         if name is None:
             return None
         if pod.is_finished:
-            self.drop(pod.uid, now)
+            self._leave(pod.uid, now)
             return None
         if old is not None and pod.is_terminating and not old.is_terminating:
             self._lose(pod, name, now)
         if old is not None and is_candidate(pod) == is_candidate(old):
-            return None
+            is_bound = pod.node_name and not old.node_name
+            return name if is_bound and pod.uid not in self._cache else None
         self.incomplete.note(name, now)
         return name
 
@@ -58,16 +60,24 @@ class GroupEvents:
         group = self._groups.group(name)
         left = [m for m in self._groups.of(name).values() if not m.is_terminating]
         placed_count = sum(member.uid in self._cache for member in left)
-        if group is None or not placed_count:
+        if group is None or not left:
             self._holds.leave(name, now)
+        elif not placed_count:
+            self._holds.give_places_up(name, now)
         elif pod.node_name and placed_count < group.min_count:
             self._holds.keep_place(pod, name, now)
 
     def drop(self, uid: str, now: Now) -> None:
-        """Take in that a Pod is gone, or is no member any more."""
+        """Take in that a Pod is gone."""
+        pod = self._leave(uid, now)
+        if pod is not None and pod.group is not None and not pod.is_terminating:
+            self._lose(pod, pod.group, now)
+
+    def _leave(self, uid: str, now: Now) -> PodInfo | None:
+        """Take in that a Pod is no member any more; gives it if it was one."""
         pod = self._groups.drop(uid)
         if pod is None or pod.group is None:
-            return
+            return None
         self.incomplete.note(pod.group, now)
         left = self._groups.of(pod.group)
         if not left:
@@ -77,6 +87,7 @@ class GroupEvents:
         elif not pod.is_terminating:
             also = _concerned((pod, *left.values()))
             self.call(pod.group, now, _MEMBER_DELETE, also=also)
+        return pod
 
     def call(
         self,

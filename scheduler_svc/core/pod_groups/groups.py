@@ -16,7 +16,7 @@ from scheduler_svc.core.pod_groups.group_evictions import GroupEvictions
 from scheduler_svc.core.pod_groups.holds import GroupTiming, Holds
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
 from scheduler_svc.core.pod_groups.plan import plan
-from scheduler_svc.core.pod_groups.returns import PLUGIN, GroupReturns
+from scheduler_svc.core.pod_groups.returns import GroupReturns
 from scheduler_svc.core.pod_groups.tried_group import gather
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
@@ -68,10 +68,9 @@ class PodGroups:
 
     def group_to_try(self, pod: PodInfo) -> GroupName | None:
         """Give the group that a popped Pod is to be tried with; None for one on its own."""
-        if pod.group is None:
+        if pod.group is None or not self._cycle.decides(pod):
             return None
-        cycle = self._cycles[pod.scheduler_name]
-        return pod.group if PLUGIN in cycle.profile.plugin_names else None
+        return pod.group
 
     def run(
         self, queued: QueuedPodInfo, name: GroupName, now: Now, stopwatch: Stopwatch | None

@@ -8,12 +8,15 @@ priority do not. There are two reasons, both for a limited time:
   ever. One group at a time; after `hold_seconds`, or its own scheduleTimeoutSeconds, it goes
   to the end.
 * A member of a group that runs is being deleted, and too few are left. Its place is kept for
-  `hold_seconds`, so that who replaces it comes before others of the same priority that wait.
+  `hold_seconds`, so that who replaces it comes before others of the same priority that wait. One
+  that is gone at once may have been killed, or have succeeded: no event tells which. Its place is
+  kept for `UNSEEN_END_SECONDS` at most, long enough for a controller to replace it.
 
 See k/k and volcano#5805 in `docs/pod-groups.md`. Times are monotonic seconds.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -24,6 +27,10 @@ from scheduler_svc.core.nominations import Nominations
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue.heap import KeyedHeap
 
+UNSEEN_END_SECONDS: Final = 15.0
+"""How long the place is kept of a member that nobody has seen being deleted."""
+LONGEST_HOLD_SECONDS: Final = 900.0
+"""However long a group asks for: a Pod's plugins may let it wait at Permit for as long."""
 _PLACE: Final = "place of "
 
 
@@ -47,7 +54,17 @@ class _Hold(msgspec.Struct):
 
     pods: dict[str, PodInfo]
     until_seconds: float
-    priority: int = 0
+    priority: int
+
+
+class _Place(msgspec.Struct):
+    """The place of a lost member, and until when it is kept."""
+
+    pod: PodInfo
+    until_seconds: float
+
+
+_NO_PLACES: Final[Mapping[str, _Place]] = {}
 
 
 class Holds:
@@ -64,7 +81,7 @@ class Holds:
         self._line: KeyedHeap[_Waiting] = KeyedHeap(lambda w: (-w.priority, w.order))
         self._order = 0
         self._held: tuple[GroupName, _Hold] | None = None
-        self._places: dict[GroupName, _Hold] = {}
+        self._places: dict[GroupName, dict[str, _Place]] = {}
         self.head: GroupName | None = None
         self.head_since_seconds = 0.0
 
@@ -89,10 +106,8 @@ class Holds:
 
     def kept_rows(self, name: GroupName, rows: Mapping[str, int]) -> list[int]:
         """Give the rows of the places that lost members had; `rows` is by Node."""
-        hold = self._places.get(name)
-        if hold is None:
-            return []
-        return [rows[pod.node_name] for pod in hold.pods.values() if pod.node_name in rows]
+        kept = self._places.get(name, _NO_PLACES).values()
+        return [rows[p.pod.node_name] for p in kept if p.pod.node_name in rows]
 
     def wait(self, name: GroupName, priority: int, now: Now) -> None:
         """Take in that a group does not fit."""
@@ -113,16 +128,19 @@ class Holds:
     def leave(self, name: GroupName, now: Now) -> None:
         """Take in that a group needs no room kept: it has been placed, or is gone."""
         self.stop_waiting(name, now)
-        places = self._places.pop(name, None)
-        if places is not None:
-            self._release(places, now)
+        self.give_places_up(name, now)
+
+    def give_places_up(self, name: GroupName, now: Now) -> None:
+        """Keep the places of lost members no more."""
+        places = self._places.pop(name, _NO_PLACES)
+        self._release([place.pod for place in places.values()], now)
 
     def stop_waiting(self, name: GroupName, now: Now) -> None:
         """Take in that nobody of a group waits any more; the places of lost members are kept."""
         self._line.remove(_key(name))
         if self._held is not None and self._held[0] == name:
-            self._release(self._held[1], now)
-            self._held = None
+            held, self._held = self._held[1], None
+            self._release(held.pods.values(), now)
         self._choose_head(now)
 
     def _choose_head(self, now: Now) -> None:
@@ -153,13 +171,16 @@ class Holds:
     ) -> None:
         """Keep room for a group that is due: for each of the Pods on the Node named with it.
 
-        Without any, since no Nodes would do, the group only goes to the end.
+        Without any, since no Nodes would do, the group only goes to the end. `limit_seconds` is
+        what the group says itself.
         """
         self._line.remove(_key(name))
         # Even if it is the only one it waits as long again.
         self.head = None
         if places:
-            seconds = limit_seconds or self._timing.hold_seconds
+            seconds = self._timing.hold_seconds
+            if limit_seconds is not None and limit_seconds > 0:
+                seconds = min(limit_seconds, LONGEST_HOLD_SECONDS)
             kept = {pod.uid: pod for pod, _ in places}
             self._held = (name, _Hold(kept, now.monotonic_seconds + seconds, priority))
             for pod, node_name in places:
@@ -169,11 +190,13 @@ class Holds:
         self._choose_head(now)
 
     def keep_place(self, pod: PodInfo, name: GroupName, now: Now) -> None:
-        """Keep the place of a member that is being deleted, on its Node, for who replaces it."""
+        """Keep the place of a member that is being deleted, or is gone, for who replaces it."""
+        seconds = self._timing.hold_seconds
+        if not pod.is_terminating:
+            seconds = min(seconds, UNSEEN_END_SECONDS)
         place = msgspec.structs.replace(pod, uid=f"{_PLACE}{pod.uid}", is_terminating=False)
-        hold = self._places.setdefault(name, _Hold({}, 0.0))
-        hold.until_seconds = now.monotonic_seconds + self._timing.hold_seconds
-        hold.pods[place.uid] = place
+        places = self._places.setdefault(name, {})
+        places[place.uid] = _Place(place, now.monotonic_seconds + seconds)
         self.nominations.set(place, pod.node_name, now)
 
     def withdraw(self, uids: Iterable[str], name: GroupName) -> dict[str, tuple[PodInfo, str]]:
@@ -181,9 +204,8 @@ class Holds:
 
         `uids` are those of members. Gives what `restore` needs: by uid, Pod and Node.
         """
-        places = self._places.get(name)
         nominator = self._nominator
-        every = [*uids, *(places.pods if places is not None else ())]
+        every = [*uids, *self._places.get(name, _NO_PLACES)]
         dropped: dict[str, tuple[PodInfo, str]] = {}
         for uid in every:
             pod = nominator.nominated(uid)
@@ -202,15 +224,19 @@ class Holds:
         if self._held is not None and self._held[1].until_seconds <= seconds:
             name, hold = self._held
             self._held = None
-            self._release(hold, now)
+            self._release(hold.pods.values(), now)
             self._line_up(name, hold.priority)
             self._choose_head(now)
-        for name in [n for n, hold in self._places.items() if hold.until_seconds <= seconds]:
-            self._release(self._places.pop(name), now)
+        for name, places in list(self._places.items()):
+            over = [uid for uid, place in places.items() if place.until_seconds <= seconds]
+            self._release([places.pop(uid).pod for uid in over], now)
+            if not places:
+                del self._places[name]
 
     def next_deadline(self) -> float | None:
         """Give the second at which a group is due, or room has been kept for long enough."""
-        deadlines = [hold.until_seconds for hold in self._places.values()]
+        kept = chain.from_iterable(places.values() for places in self._places.values())
+        deadlines = [place.until_seconds for place in kept]
         if self._held is not None:
             deadlines.append(self._held[1].until_seconds)
         head = self._head_deadline()
@@ -218,8 +244,8 @@ class Holds:
             deadlines.append(head)
         return min(deadlines, default=None)
 
-    def _release(self, hold: _Hold, now: Now) -> None:
-        for pod in hold.pods.values():
+    def _release(self, pods: Iterable[PodInfo], now: Now) -> None:
+        for pod in pods:
             self.nominations.end(pod, now)
 
 

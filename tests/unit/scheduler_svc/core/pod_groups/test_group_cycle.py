@@ -247,3 +247,23 @@ def test_members_that_wait_on_permit_count_as_placed() -> None:
     for member in members:
         effects = stage.tell(PermitDecided(member.uid, permitting.name))
         assert [type(e) for e in effects if isinstance(e, BindPod)] == [BindPod]
+
+
+def test_pods_of_a_profile_without_the_plugin_are_left_out_of_it() -> None:
+    plain = points(preEnqueue=[SchedulingGates()])
+    profiles = [make_profile(points(), scheduler=SCHEDULER), make_profile(plain, scheduler="plain")]
+    stage = Stage(groups=[make_group(min_count=2)], profiles=profiles)
+    stage.add(make_member("a"), make_member("b", scheduler="plain", requests={"cpu": "9"}))
+    texts = messages(stage.run())
+    assert texts["a"] == "pod group gang: its Pods name several schedulers: berthmaster, plain"
+    assert texts["b"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_a_group_that_no_room_helps_is_in_nobodys_way() -> None:
+    stage = Stage(groups=[make_group(min_count=2)])
+    stage.add(*make_members(2, requests=FOUR_CPUS))
+    stage.run()
+    assert stage.scheduler.statistics().waiting_group_count == 1
+    stage.tell_group(make_group(min_count=2, min_resources={"cpu": "many"}))
+    stage.run()
+    assert stage.scheduler.statistics().waiting_group_count == 0

@@ -10,6 +10,7 @@ from scheduler_svc.core.events import (
     ObjectUpserted,
 )
 from scheduler_svc.core.objects import Namespace, ObjectMeta
+from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import Place
 from tests.builders import make_node_info, make_pod_info
 from tests.gangs import make_group, make_member, make_members
@@ -19,6 +20,7 @@ from tests.unit.scheduler_svc.core.pod_groups.stages import (
     Stage,
     confirm_all,
     messages,
+    on,
 )
 
 
@@ -177,7 +179,86 @@ def test_a_group_that_finishes_leaves_no_places() -> None:
     assert len(stage.scheduler.nominator) == 0
 
 
-def test_whoever_ends_in_another_way_than_by_deletion_leaves_no_place() -> None:
+def test_who_is_killed_leaves_a_place_for_a_short_while() -> None:
+    """A forced deletion, a Pod that failed: the watch tells only that it is gone."""
+    stage = Stage(nodes=["n1", "n2"], groups=[make_group(min_count=2)])
+    members = list(make_members(2, requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    [first, _] = confirm_all(stage, members)
+    stage.add(make_pod_info("filler", requests=FOUR_CPUS))
+    stage.run()
+    stage.delete(first)
+    stage.wait(3)
+    stage.run()
+    assert "filler" not in stage.bound
+    stage.add(make_member("again", requests=FOUR_CPUS))
+    stage.run()
+    assert stage.bound["again"] == first.node_name
+    assert len(stage.scheduler.nominator) == 0
+
+
+def test_the_place_of_who_ends_unseen_is_others_soon() -> None:
+    """It may have succeeded, so that nobody replaces it; each has a time of its own."""
+    stage = Stage(nodes=["n1", "n2", "n3"], groups=[make_group(min_count=3)])
+    members = list(make_members(3, requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    [first, second, _] = confirm_all(stage, members)
+    stage.delete(first)
+    stage.wait(10)
+    stage.delete(second)
+    assert len(stage.scheduler.nominator) == 2
+    stage.wait(5)
+    assert [pod.node_name for pod in _nominated(stage)] == [second.node_name]
+    stage.wait(10)
+    assert len(stage.scheduler.nominator) == 0
+
+
+def _nominated(stage: Stage) -> list[PodInfo]:
+    found = (stage.scheduler.nominator.nominated(u) for u in stage.scheduler.nominator.node_names)
+    return [pod for pod in found if pod is not None]
+
+
+def test_places_are_given_up_with_the_last_member_that_runs_though_others_wait() -> None:
+    stage = Stage(nodes=["n1", "n2"], groups=[make_group(min_count=2)])
+    members = list(make_members(2, requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    confirmed = confirm_all(stage, members)
+    stage.add(*make_members(5, requests=FOUR_CPUS)[2:])
+    stage.delete(confirmed[0])
+    assert len(stage.scheduler.nominator) == 1
+    stage.delete(confirmed[1])
+    assert len(stage.scheduler.nominator) == 0
+
+
+def test_a_member_that_somebody_else_binds_need_not_fit() -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=3)])
+    members = list(make_members(3, requests=TWO_CPUS))
+    stage.add(*members)
+    stage.run()
+    stage.wait(12)
+    assert stage.bound == {}
+    stage.add(on(members[0], "elsewhere"))
+    stage.run()
+    assert sorted(stage.bound) == ["gang-1", "gang-2"]
+
+
+@pytest.mark.parametrize("is_bound", [True, False])
+def test_the_other_scheduler_of_a_group_has_nothing_to_do_any_more(is_bound: bool) -> None:
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=2)])
+    other = make_member("other", scheduler="other")
+    stage.add(*make_members(2), other)
+    stage.run()
+    stage.wait(12)
+    leaving = msgspec.structs.replace(other, is_terminating=True, resource_version="2")
+    stage.add(on(other, "n1") if is_bound else leaving)
+    stage.run()
+    assert sorted(stage.bound) == ["gang-0", "gang-1"]
+
+
+def test_whoever_ends_after_all_others_leaves_no_place() -> None:
     stage = Stage(nodes=["n1", "n2"], groups=[make_group(min_count=2)])
     members = list(make_members(2, requests=FOUR_CPUS))
     stage.add(*members)

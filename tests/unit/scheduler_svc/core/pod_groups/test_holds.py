@@ -1,9 +1,12 @@
 """A group that has been at the head for long gets its turn against a stream of small Pods."""
 
+import msgspec
+import pytest
+
 from scheduler_svc.core.effects import EvictPods, PatchNomination
 from scheduler_svc.core.objects import OwnerReference
 from tests.builders import make_pod_info
-from tests.gangs import make_group, make_member
+from tests.gangs import group_named, make_group, make_member, make_members
 from tests.unit.scheduler_svc.core.pod_groups.stages import FOUR_CPUS, Stage, confirm_all
 
 
@@ -172,3 +175,55 @@ def test_members_beyond_what_the_group_needs_have_no_room_kept() -> None:
     stage.add(make_member("more", requests=FOUR_CPUS))
     stage.run()
     assert stage.scheduler.statistics().waiting_group_count == 0
+
+
+@pytest.mark.parametrize(("timeout_seconds", "kept_seconds"), [(10**9, 900), (0, 30), (-5, 30)])
+def test_no_group_can_ask_for_room_for_ever(timeout_seconds: int, kept_seconds: int) -> None:
+    group = make_group(min_count=1, timeout_seconds=timeout_seconds)
+    stage = Stage(nodes=["n1"], groups=[group])
+    stage.add(make_pod_info("lasting", node="n1", requests={"cpu": "1"}))
+    stage.add(make_member("large", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(60)
+    assert stage.scheduler.statistics().held_group_count == 1
+    stage.wait(kept_seconds - 1)
+    assert stage.scheduler.statistics().held_group_count == 1
+    stage.wait(1)
+    assert stage.scheduler.statistics().held_group_count == 0
+
+
+def test_a_group_keeps_its_place_in_line_while_members_that_wait_are_deleted() -> None:
+    """Pods of a Job have a finalizer, so the watch tells first that they are being deleted."""
+    groups = [make_group("a", 2), make_group("b", 2)]
+    stage = Stage(nodes=["n1"], groups=groups)
+    members = list(make_members(3, "a", requests=FOUR_CPUS))
+    stage.add(*members)
+    stage.run()
+    stage.add(*make_members(2, "b", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(50)
+    leaving = msgspec.structs.replace(members[2], is_terminating=True, resource_version="2")
+    stage.add(leaving)
+    stage.delete(leaving)
+    stage.run()
+    assert stage.scheduler._groups._holds.head == group_named("a")
+    assert stage.scheduler._groups._holds.head_since_seconds == 0
+
+
+@pytest.mark.parametrize("waits_before", [50, 61])
+def test_a_group_that_is_incomplete_leaves_the_line_and_gives_its_room_up(
+    waits_before: int,
+) -> None:
+    groups = [make_group("a", 1), make_group("b", 1)]
+    lasting = make_pod_info("lasting", node="n1", requests={"cpu": "1"})
+    stage = Stage(nodes=["n1"], groups=groups, placed=[lasting])
+    stage.add(make_member("a-0", "a", requests=FOUR_CPUS))
+    stage.run()
+    stage.add(make_member("b-0", "b", requests=FOUR_CPUS))
+    stage.run()
+    stage.wait(waits_before)
+    stage.tell_group(make_group("a", 2))
+    stage.wait(5)
+    assert stage.scheduler._groups._holds.head == group_named("b")
+    assert stage.scheduler.statistics().held_group_count == 0
+    assert len(stage.scheduler.nominator) == 0

@@ -3,11 +3,18 @@
 import msgspec
 
 from scheduler_svc.core.cluster_objects import ObjectKind
-from scheduler_svc.core.effects import Effect, PatchPodCondition, RecordEvent
-from scheduler_svc.core.events import ObjectDeleted
-from tests.builders import at
+from scheduler_svc.core.effects import (
+    Effect,
+    EvictPods,
+    PatchNomination,
+    PatchPodCondition,
+    RecordEvent,
+)
+from scheduler_svc.core.events import EvictionFinished, ObjectDeleted
+from scheduler_svc.core.pods import PodInfo
+from tests.builders import at, make_pod_info
 from tests.gangs import make_group, make_member, make_members
-from tests.unit.scheduler_svc.core.pod_groups.stages import Stage, messages
+from tests.unit.scheduler_svc.core.pod_groups.stages import FOUR_CPUS, Stage, messages
 
 
 def told(stage: Stage, seconds: float) -> list[Effect]:
@@ -82,3 +89,60 @@ def test_members_that_did_not_fit_are_told_that_their_group_is_gone() -> None:
     stage.tell(ObjectDeleted(ObjectKind.POD_GROUP, "default/gang"))
     text = "pod group gang: PodGroup default/gang does not exist"
     assert messages(told(stage, 10)) == {"gang-0": text, "gang-1": text}
+
+
+def preempting() -> tuple[Stage, list[PodInfo], list[EvictPods]]:
+    """Give two members for which a Pod each is being evicted."""
+    low = [make_pod_info(f"low{i}", node=f"n{i}", requests=FOUR_CPUS) for i in (1, 2)]
+    stage = Stage(nodes=["n1", "n2"], groups=[make_group(min_count=2)], placed=low)
+    members = list(make_members(2, requests=FOUR_CPUS, priority=10))
+    stage.add(*members)
+    return stage, members, [e for e in stage.run() if isinstance(e, EvictPods)]
+
+
+def carry_out(stage: Stage, evictions: list[EvictPods]) -> None:
+    """Evict."""
+    for eviction in evictions:
+        stage.tell(EvictionFinished(eviction.eviction_id))
+        stage.delete(*(make_pod_info(victim.pod.name) for victim in eviction.victims))
+
+
+def test_a_group_that_loses_a_member_while_it_preempts_holds_nothing() -> None:
+    stage, [first, second], evictions = preempting()
+    stage.delete(first)
+    assert told(stage, 5) == []
+    carry_out(stage, evictions)
+    [_, patch] = told(stage, 10)
+    assert isinstance(patch, PatchPodCondition)
+    assert (patch.pod.name, patch.nominated_node_name) == (second.name, "")
+    assert len(stage.scheduler.nominator) == 0
+    stage.add(*(make_pod_info(f"p{i}", requests=FOUR_CPUS) for i in range(2)))
+    stage.run()
+    assert len(stage.bound) == 2
+
+
+def test_who_knows_what_the_group_lacks_is_told_that_it_holds_nothing() -> None:
+    stage, [first, second], evictions = preempting()
+    condition = ("Unschedulable", "pod group gang: needs 2 Pods, has 1")
+    stage.add(msgspec.structs.replace(second, condition=condition, resource_version="2"))
+    stage.delete(first)
+    assert told(stage, 5) == []
+    carry_out(stage, evictions)
+    effects = told(stage, 10)
+    assert [type(effect) for effect in effects] == [PatchNomination]
+    assert len(stage.scheduler.nominator) == 0
+
+
+def test_room_that_no_status_shows_is_given_up_in_silence() -> None:
+    lasting = make_pod_info("lasting", node="n1", requests={"cpu": "1"})
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)], placed=[lasting])
+    large = make_member("large", requests=FOUR_CPUS)
+    stage.add(large)
+    stage.run()
+    condition = ("Unschedulable", "pod group gang: needs 2 Pods, has 1")
+    stage.add(msgspec.structs.replace(large, condition=condition, resource_version="2"))
+    stage.wait(61)
+    assert len(stage.scheduler.nominator) == 1
+    stage.tell_group(make_group(min_count=2))
+    assert told(stage, stage.seconds + 5) == []
+    assert len(stage.scheduler.nominator) == 0
