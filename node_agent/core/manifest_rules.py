@@ -121,7 +121,7 @@ def _mistakes_of_volumes(spec: Document) -> Iterator[str]:
 
 def _mistakes_of_containers(spec: Document) -> Iterator[str]:
     taken: set[str] = set()
-    volumes = [volume.get("name") for _, volume in _items(spec, "volumes", "")]
+    volumes = {volume.get("name") for _, volume in _items(spec, "volumes", "")}
     for place, container in _containers(spec):
         yield from _bad_name(place, container.get("name", ""), taken)
         if not (container.get("image") or "").strip():
@@ -129,8 +129,9 @@ def _mistakes_of_containers(spec: Document) -> Iterator[str]:
         yield from _mistakes_of_probes(place, container)
         yield from _mistakes_of_resources(place, container)
         for inner_place, mount in _items(container, "volumeMounts", f"{place}.volumeMounts"):
-            if mount.get("name") not in volumes:
-                yield f"{inner_place}.name: there is no volume {mount.get('name')!r}"
+            name = mount.get("name")
+            if not isinstance(name, str) or name not in volumes:
+                yield f"{inner_place}.name: there is no volume {name!r}"
             if not mount.get("mountPath"):
                 yield f"{inner_place}.mountPath: a path is required"
         for inner_place, port in _items(container, "ports", f"{place}.ports"):

@@ -18,6 +18,7 @@ from yarl import URL
 from kubeio.logs import fields, verbosity_level
 from node_agent.core.clock import Now
 from node_agent.core.events import PodsListed
+from node_agent.core.objects import Pod
 from node_agent.core.operations import Source
 from node_agent.core.static_pods import Origin, Refusal, static_pods
 from node_agent.shell.clock import read_now
@@ -134,14 +135,7 @@ class HttpSource:
         await self._take(body, received)
 
     async def _take(self, body: bytes, received: Now) -> None:
-        parsed = await asyncio.to_thread(parse_manifest, body)
-        notice = ""
-        if not isinstance(parsed, Refusal):
-            origin = Origin(Source.HTTP, self._url)
-            notice = parsed.notice
-            pods = static_pods(parsed.document, origin, self._node_name)
-        else:
-            pods = parsed
+        pods, notice = await asyncio.to_thread(self._read_body, body)
         if isinstance(pods, Refusal):
             self._problem = pods.message
             self.refused.note(self._shown_url, pods, next_step="wait until the answer changes")
@@ -149,6 +143,14 @@ class HttpSource:
         self._problem = ""
         self.refused.accept(self._shown_url, notice)
         await self._emit(PodsListed(Source.HTTP, pods, received))
+
+    def _read_body(self, body: bytes) -> tuple[tuple[Pod, ...] | Refusal, str]:
+        """Give its Pods and a notice of what was left out; a second for the largest answers."""
+        parsed = parse_manifest(body)
+        if isinstance(parsed, Refusal):
+            return parsed, ""
+        origin = Origin(Source.HTTP, self._url)
+        return static_pods(parsed.document, origin, self._node_name), parsed.notice
 
     async def _get(self, session: aiohttp.ClientSession) -> bytes:
         """Give the body of an answer that has status 200."""

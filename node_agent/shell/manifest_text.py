@@ -137,15 +137,13 @@ class _Builder:
         elif isinstance(event, yaml.CollectionEndEvent):
             ended = self._open.pop()
             if ended.merged:
-                _merge(ended.value, ended.merged)
+                self._merge(ended.value, ended.merged)
             if ended.anchor is not None:
                 self._anchors[ended.anchor] = ended.value
             self._put(ended.value, None)
 
     def _put(self, value: Any, scalar: yaml.ScalarEvent | None) -> None:
-        self._count += 1
-        if self._count > MAX_VALUES:
-            raise _RefusedError(f"more than {MAX_VALUES} values")
+        self._add_to_count(1)
         if scalar is not None and scalar.anchor is not None:
             self._anchors[scalar.anchor] = value
         if not self._open:
@@ -163,6 +161,25 @@ class _Builder:
             into.value[into.key] = value
             into.key = None
 
+    def _merge(self, into: Any, merged: list[Any]) -> None:
+        """Add what ``<<`` names, where the object does not say it itself.
+
+        What is looked at counts, be it there already: thousands of merges of one large object
+        would leave a small document and take minutes.
+        """
+        for value in merged:
+            for mapping in value if isinstance(value, list) else [value]:
+                if not isinstance(mapping, dict):
+                    raise _RefusedError("<< needs an object, or a list of them")
+                self._add_to_count(len(mapping))
+                for key, item in mapping.items():
+                    into.setdefault(key, item)
+
+    def _add_to_count(self, values: int) -> None:
+        self._count += values
+        if self._count > MAX_VALUES:
+            raise _RefusedError(f"more than {MAX_VALUES} values")
+
 
 def _scalar(event: yaml.ScalarEvent) -> object:
     text = str(event.value)
@@ -178,16 +195,6 @@ def _key(value: Any, scalar: yaml.ScalarEvent | None) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else str(value)
-
-
-def _merge(into: Any, merged: list[Any]) -> None:
-    """Add what ``<<`` names, where the object does not say it itself."""
-    for value in merged:
-        for mapping in value if isinstance(value, list) else [value]:
-            if not isinstance(mapping, dict):
-                raise _RefusedError("<< needs an object, or a list of them")
-            for key, item in mapping.items():
-                into.setdefault(key, item)
 
 
 def _check_extent(document: object) -> None:

@@ -1,6 +1,6 @@
 """What a manifest is refused for, by place."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -163,6 +163,27 @@ def test_names_are_checked(metadata: dict[str, Any], mistake: str) -> None:
 )
 def test_a_mistake_is_told_by_its_place(spec: dict[str, Any], mistake: str) -> None:
     assert list(mistakes(META, spec)) == [mistake]
+
+
+class ComparedName(str):
+    """A name that counts how often names are compared."""
+
+    __slots__ = ()
+    comparisons: ClassVar[int] = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        ComparedName.comparisons += 1
+        return str.__eq__(self, other)
+
+
+def test_a_mount_is_not_compared_with_every_volume() -> None:
+    names = [f"v{number}" for number in range(300)]
+    spec = make_spec(volumes=[{"name": name, "emptyDir": {}} for name in names])
+    mounts = [{"name": ComparedName(name), "mountPath": "/v"} for name in names]
+    spec["containers"] = [{"name": "c", "image": "i", "volumeMounts": mounts}]
+    assert list(mistakes(META, spec)) == []
+    assert ComparedName.comparisons < 10 * len(names)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from node_agent.core.operations import Source
+from node_agent.core.static_pods import static_pods
 from node_agent.shell.http_source import HttpSource
 from tests.faultproxy import wait_until
 from tests.unit.kubeio.fake_api import Handler, serving
@@ -88,6 +90,23 @@ async def test_a_list_is_taken() -> None:
         await stage.fetch()
         assert stage.lists.names == [["a-n", "b-n"], []]
         assert stage.problem() == ""
+
+
+async def test_the_loop_is_not_held_by_what_is_in_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads = []
+
+    def noting(*arguments: Any) -> Any:
+        threads.append(threading.get_ident())
+        return static_pods(*arguments)
+
+    monkeypatch.setattr("node_agent.shell.http_source.static_pods", noting)
+    async with fetching(Server().answer) as stage:
+        await stage.fetch()
+        assert stage.lists.names == [["a-n"]]
+    assert threading.get_ident() not in threads
+    assert len(threads) == 1
 
 
 async def test_headers_are_sent_as_they_are() -> None:

@@ -126,6 +126,9 @@ def laughs(levels: int) -> str:
         laughs(12),
         # Wide rather than deep: every alias stands for all the others' content.
         "a: &a [" + 40_000 * "1," + "1]\nb: &b [" + 40_000 * "*a," + "1]\n",
+        # What it holds is small, since all merges say the same.
+        "a: &a {" + "".join(f"k{n}: 1," for n in range(400)) + "}\nb:\n" + 400 * "  <<: *a\n",
+        "a: &a {" + "".join(f"k{n}: 1," for n in range(400)) + "}\nb: {<<: [" + 400 * "*a," + "]}",
     ],
 )
 def test_bombs_are_refused_in_bounded_memory(text: str) -> None:
