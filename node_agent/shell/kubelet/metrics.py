@@ -56,7 +56,7 @@ class KubeletGauges:
             gauge(table.NOT_RUNNING, _counts(waiting)),
             gauge(table.NOT_RUNNING_AGE, _oldest(waiting)),
             counter(table.EVENTS, [((r,), n) for r, n in self._event_counts().items()]),
-            *_histograms(self._poller.metrics.histograms),
+            *histogram_families(self._poller.metrics.histograms),
         ]
 
 
@@ -87,7 +87,7 @@ def _oldest(items: Iterable[tuple[LabelValues, float]]) -> list[tuple[LabelValue
     return list(oldest.items())
 
 
-def _histograms(histograms: dict[str, KubeletHistogram]) -> Iterator[Metric]:
+def histogram_families(histograms: dict[str, KubeletHistogram]) -> Iterator[Metric]:
     """Show the kubelet's own figures as it showed them."""
     for name, histogram in histograms.items():
         if "+Inf" not in histogram.buckets:
