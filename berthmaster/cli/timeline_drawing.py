@@ -30,7 +30,7 @@ _HOLLOW: Final = "░"
 _ASCII_HOLLOW: Final = "-"
 _ZEROS: Final = re.compile(r"\.?0+Z$")
 
-WAITED_FOR: Final = {
+WAITED_FOR: Final[dict[str, str]] = {
     Step.QUEUED: "the scheduler hears of it",
     Step.DECIDED: "waiting for a Node",
     Step.BOUND: "binding",
@@ -48,7 +48,7 @@ WAITED_FOR: Final = {
 }
 """What a Pod waited for before each step, where the steps in between are known."""
 
-_WIDER: Final = {
+_WIDER: Final[dict[tuple[str, str], str]] = {
     (Step.CREATED, Step.BOUND): "scheduling",
     (Step.BOUND, Step.SYNC_STARTED): "kubelet hears of it, begins",
     (Step.SYNC_STARTED, Step.SANDBOX_READY): "volumes, sandbox and network",
@@ -191,9 +191,10 @@ def waited_for(segment: SegmentView, attempt: int | None = None) -> str:
     """Name what a Pod waited for in a segment, from what lies between its two steps.
 
     `attempt` is the number of the scheduling attempt that succeeded, None if nobody told it.
+    Nothing is said of a step that only a newer agent knows.
     """
-    begin, end = Step(segment.begin), Step(segment.end)
-    if end is Step.QUEUED and attempt is not None and attempt > 1:
+    begin, end = segment.begin, segment.end
+    if end == Step.QUEUED and attempt is not None and attempt > 1:
         return f"earlier attempts: {attempt - 1}"
     return _WIDER.get((begin, end)) or WAITED_FOR.get(end, "")
 

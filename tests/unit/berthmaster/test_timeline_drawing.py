@@ -115,6 +115,16 @@ def test_a_whole_way() -> None:
     assert sum(line.startswith("+0 ") for line in lines) == 2
 
 
+def test_a_step_of_a_newer_agent_is_shown_as_it_is() -> None:
+    timeline = timeline_of(journey_of(stages.ready()), node_name="n")
+    segments = (SegmentView("created", "admitted", 3, 0), SegmentView("admitted", "ready", 1, 0))
+    lines = drawn(replace(timeline, segments=segments)).splitlines()
+    (first,) = [line for line in lines if " 3 s " in line]
+    assert "admitted" in first
+    (second,) = [line for line in lines if "becoming ready" in line]
+    assert " 1 s " in second
+
+
 def test_a_negative_duration_is_shown_with_its_reason() -> None:
     journey = journey_of(stages.bound())
     journey.observe(stages.bound(annotations=stages.decided(1.75)), nanoseconds(2))
