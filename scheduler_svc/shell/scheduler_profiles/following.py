@@ -7,19 +7,23 @@
     kinds listed ──────┘
 
 A profile whose plugins read kinds of objects that are not watched yet waits until those are
-listed: it would judge by half a cluster.
+listed: it would judge by half a cluster. Of changes that come one upon the other only some are
+run, and the last: each makes plugins anew, and has all Pods that wait judged anew.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from typing import Protocol
+from typing import Final, Protocol
 
 from kubeio.changes import Deleted, Listed, ReflectorEvent, Upserted
 from kubeio.logs import fields
 from scheduler_svc.core.events import Event, ProfileRemoved, ProfileSet
 from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile, source_of
 from scheduler_svc.shell.scheduler_profiles.planning import Planner, ProfilePlan, RunProfile
+
+PAUSE_SECONDS: Final = 0.25
+"""From what is run to the next change."""
 
 _logger = logging.getLogger(__name__)
 
@@ -91,6 +95,10 @@ class ProfileFollower:
             if self._is_listed:
                 await self._prepare()
                 self.follow()
+                await self._pause()
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(PAUSE_SECONDS)
 
     async def _prepare(self) -> None:
         """Make the plugins of what is new one by one: the core and the Lease wait meanwhile."""

@@ -200,3 +200,32 @@ async def test_nothing_is_done_before_all_that_there_is_has_been_told(rig: Rig) 
     running.cancel()
     await asyncio.wait([running])
     assert len(rig.events) == 1
+
+
+async def test_of_changes_one_upon_the_other_the_last_is_run(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses, is_over = 0, asyncio.Event()
+
+    async def pause() -> None:
+        nonlocal pauses
+        pauses += 1
+        await is_over.wait()
+
+    monkeypatch.setattr(rig.follower, "_pause", pause)
+    running = asyncio.create_task(rig.follower.run())
+    rig.follower.take(Listed("7"))
+    async with asyncio.timeout(10):
+        for generation in range(1, 20):
+            rig.follower.take(Upserted(make_profile("a", generation=generation)))
+            if generation == 1:
+                await rig.was_asked.wait()
+            await asyncio.sleep(0)
+        rig.was_asked.clear()
+        is_over.set()
+        await rig.was_asked.wait()
+    running.cancel()
+    await asyncio.wait([running])
+    sets = [event.profile for event in rig.events if isinstance(event, ProfileSet)]
+    assert [run.generation for run in rig.follower._asked.values()] == [19]
+    assert (len(sets), pauses) == (2, 2)
