@@ -2,7 +2,8 @@
 
 Each scheduler applies its own entry of `status.observedBy`, by server-side apply and as a field
 manager of its own, so that none overwrites another's; applying nothing takes the entry away.
-Nothing is written where nothing has changed. The entry of a scheduler that has ended without
+Nothing is written where nothing has changed; an entry that somebody else takes away is written
+again, after a while. The entry of a scheduler that has ended without
 taking it away falls behind with the next generation, and is then taken away by the leader.
 """
 
@@ -16,7 +17,7 @@ import msgspec
 
 from kubeio.backoff import Backoff, Jitter
 from kubeio.client import Lane
-from kubeio.errors import ConflictError, KubeError, NotFoundError
+from kubeio.errors import KubeError, NotFoundError
 from kubeio.logs import fields
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.scheduler_profiles.objects import (
@@ -75,9 +76,18 @@ class _Write(NamedTuple):
     """The entry of one scheduler in one object; without a generation it is to go."""
 
     uid: str
+    resource_version: str
     object_name: str
     scheduler: str
     generation: int | None
+
+
+class _Written(NamedTuple):
+    """What was written last in an object of that version, and when (monotonic seconds)."""
+
+    generation: int | None
+    resource_version: str
+    at_seconds: float
 
 
 class ObservationReporter:
@@ -114,8 +124,8 @@ class ObservationReporter:
             Jitter(seed), first_seconds=_FIRST_DELAY_SECONDS, limit_seconds=_LONGEST_DELAY_SECONDS
         )
         self._bell = asyncio.Event()
-        # By uid and scheduler, what has been written, which the watch may not have shown yet.
-        self._written: dict[tuple[str, str], int | None] = {}
+        # By uid and scheduler; the watch may not have shown it yet.
+        self._written: dict[tuple[str, str], _Written] = {}
         self._since: dict[tuple[str, int], float] = {}
         self._is_ending = False
 
@@ -132,7 +142,8 @@ class ObservationReporter:
             error = await self.write_due()
             if error is None:
                 self._backoff.reset()
-                delay_seconds = STALE_SECONDS if self._is_anyone_behind() else None
+                is_over = not (self._is_anyone_behind() or self._is_anything_missing())
+                delay_seconds = None if is_over else STALE_SECONDS
             else:
                 delay_seconds = self._backoff.next_delay()
                 _logger.warning(
@@ -147,10 +158,10 @@ class ObservationReporter:
         for write in self._due():
             try:
                 await self._apply(write)
-            except (NotFoundError, ConflictError):
-                # The object is gone, or another one has its name: the watch tells.
-                self._written[write.uid, write.scheduler] = write.generation
+            except NotFoundError:
+                self._note_written(write)  # the object is gone: the watch tells
             except KubeError as error:
+                # A conflict, too: others write at the same time, or it has just been made anew.
                 first = first or error
         return first
 
@@ -170,25 +181,28 @@ class ObservationReporter:
         for uid, profile in self._objects.items():
             run = runs.get(uid)
             wanted = None if run is None else run.generation
+            here = uid, profile.metadata.resource_version, profile.metadata.name
             if self._shown(profile, self._scheduler) != wanted:
-                due.append(_Write(uid, profile.metadata.name, self._scheduler, wanted))
+                due.append(_Write(*here, self._scheduler, wanted))
             if run is not None and self._is_leading():
                 due += [
-                    _Write(uid, profile.metadata.name, entry.scheduler, None)
+                    _Write(*here, entry.scheduler, None)
                     for entry in self._behind(profile, run)
                     if self._ran_for_seconds(run) >= STALE_SECONDS
                 ]
         return due
 
     def _shown(self, profile: SchedulerProfile, scheduler: str) -> int | None:
-        """Give the generation that the status shows, or will once the watch tells what we wrote."""
-        key = profile.metadata.uid, scheduler
-        if key in self._written:
-            return self._written[key]
-        for entry in profile.status.observed_by:
-            if entry.scheduler == scheduler:
-                return entry.generation
-        return None
+        """Give the generation that the status shows, or will once the watch tells what we wrote.
+
+        What is not there long after that has been taken away by somebody else.
+        """
+        written = self._written.get((profile.metadata.uid, scheduler))
+        if written is not None:
+            is_same = written.resource_version == profile.metadata.resource_version
+            if is_same or self._clock() - written.at_seconds < STALE_SECONDS:
+                return written.generation
+        return _told(profile, scheduler)
 
     def _behind(self, profile: SchedulerProfile, run: RunProfile) -> list[Observation]:
         """Give the entries of others that run an older generation."""
@@ -204,6 +218,14 @@ class ObservationReporter:
         runs = self._in_force.values()
         found = [(self._objects.get(run.uid), run) for run in runs]
         return any(profile is not None and self._behind(profile, run) for profile, run in found)
+
+    def _is_anything_missing(self) -> bool:
+        """Whether the status of an object does not say what it ought to, as the watch shows it."""
+        runs = {run.uid: run.generation for run in self._in_force.values()}
+        return any(
+            _told(profile, self._scheduler) != runs.get(uid)
+            for uid, profile in self._objects.items()
+        )
 
     def _ran_for_seconds(self, run: RunProfile) -> float:
         now = self._clock()
@@ -235,7 +257,12 @@ class ObservationReporter:
             content_type=_APPLY,
             lane=Lane.WRITES,
         )
-        self._written[write.uid, write.scheduler] = write.generation
+        self._note_written(write)
+
+    def _note_written(self, write: _Write) -> None:
+        self._written[write.uid, write.scheduler] = _Written(
+            write.generation, write.resource_version, self._clock()
+        )
 
     async def _wait(self, seconds: float | None) -> None:
         try:
@@ -243,3 +270,11 @@ class ObservationReporter:
                 await self._bell.wait()
         except TimeoutError:
             return
+
+
+def _told(profile: SchedulerProfile, scheduler: str) -> int | None:
+    """Give the generation that the status shows of a scheduler."""
+    for entry in profile.status.observed_by:
+        if entry.scheduler == scheduler:
+            return entry.generation
+    return None

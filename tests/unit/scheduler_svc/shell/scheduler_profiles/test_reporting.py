@@ -91,12 +91,15 @@ class Rig:
             clock=lambda: self.seconds,
         )
 
-    def exists(self, name: str = "a", **observed: int) -> None:
+    def exists(self, name: str = "a", *, version: str = "", **observed: int) -> None:
         """Have an object with these entries, by scheduler."""
         entries = tuple(Observation(scheduler=who, generation=g) for who, g in observed.items())
         profile = make_profile(name)
         status = msgspec.structs.replace(profile.status, observed_by=entries)
-        self.objects[profile.metadata.uid] = msgspec.structs.replace(profile, status=status)
+        metadata = msgspec.structs.replace(profile.metadata, resource_version=version)
+        self.objects[profile.metadata.uid] = msgspec.structs.replace(
+            profile, metadata=metadata, status=status
+        )
 
     def runs(self, name: str = "a", generation: int = 1) -> None:
         self.in_force[name] = RunProfile(name, f"uid-{name}", generation, COMPILED)
@@ -171,12 +174,42 @@ async def test_the_end_waits_for_no_server(rig: Rig, monkeypatch: pytest.MonkeyP
     await rig.reporter.withdraw()
 
 
-async def test_an_object_that_is_gone_or_another_is_no_error(rig: Rig) -> None:
+async def test_an_entry_that_somebody_takes_away_is_written_again_after_a_while(rig: Rig) -> None:
+    rig.exists("a", version="1")
+    rig.runs("a", 2)
+    assert await rig.write() == [applied("a", 2)]
+    rig.exists("a", version="3")
+    assert await rig.write() == []
+    assert rig.reporter._is_anything_missing()
+    rig.seconds = STALE_SECONDS
+    assert await rig.write() == [applied("a", 2)]
+    rig.exists("a", version="4", me=2)
+    rig.seconds += STALE_SECONDS
+    assert await rig.write() == []
+    assert not rig.reporter._is_anything_missing()
+
+
+async def test_a_watch_that_stands_still_is_no_reason_to_write_again(rig: Rig) -> None:
+    rig.exists("a", version="1")
+    rig.runs("a", 2)
+    assert await rig.write() == [applied("a", 2)]
+    rig.seconds = 10 * STALE_SECONDS
+    assert await rig.write() == []
+
+
+async def test_a_conflict_is_tried_again(rig: Rig) -> None:
+    """Where others write the status at the same moment the server may give up, too."""
     rig.exists("a")
-    rig.exists("b")
     rig.runs("a")
-    rig.runs("b")
-    rig.server.errors = [refusal(404), refusal(409)]
+    rig.server.errors = [refusal(409)]
+    assert await rig.reporter.write_due() is not None
+    assert await rig.write() == [applied("a", 1)]
+
+
+async def test_an_object_that_is_gone_is_no_error(rig: Rig) -> None:
+    rig.exists("a")
+    rig.runs("a")
+    rig.server.errors = [refusal(404)]
     assert await rig.write() == []
     rig.objects.clear()
     assert await rig.write() == []
