@@ -134,12 +134,20 @@ def _pod(document: Any, origin: Origin, node_name: str) -> Pod | Refusal:
 
 
 def _with_metadata(document: Any) -> Any:
-    """Leave out what is null of the metadata, which may be missing altogether."""
+    """Leave out what is null of the metadata, which may be missing altogether.
+
+    A label or an annotation of no value has an empty one, as Go reads it.
+    """
     if not isinstance(document, dict):
         return document
     metadata = document.get("metadata")
     if isinstance(metadata, dict):
         metadata = {key: value for key, value in metadata.items() if value is not None}
+        for field in ("labels", "annotations"):
+            texts = metadata.get(field)
+            if isinstance(texts, dict):
+                filled = {key: "" if text is None else text for key, text in texts.items()}
+                metadata[field] = filled
     return {**document, "metadata": {} if metadata is None else metadata}
 
 

@@ -148,6 +148,14 @@ def test_null_is_absent_in_the_metadata_too() -> None:
     assert made(manifest(**nothing)) == made(manifest())
 
 
+def test_labels_and_annotations_without_a_value_are_empty() -> None:
+    """As `critical-pod:` in a manifest is: Go reads null into a text as the empty one."""
+    pod = made(manifest(labels={"a": None, "b": "x"}, annotations={"critical-pod": None}))
+    assert pod.metadata.labels == {"a": "", "b": "x"}
+    assert pod.metadata.annotations is not None
+    assert pod.metadata.annotations["critical-pod"] == ""
+
+
 def test_a_path_may_have_any_bytes() -> None:
     assert made(manifest(), Origin(Source.FILE, "/\udcff")).metadata.uid
 
