@@ -81,7 +81,7 @@ def _condition_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
     """Read the conditions that the kubelet sets, and that they hold by now."""
     marks = {}
     for name, (kind, watch_kind) in _CONDITIONS.items():
-        if name == "Initialized" and not init_container_names(pod.spec):
+        if name == "Initialized" and not pod.spec.init_containers:
             continue
         at = _condition_time(pod.status, name)
         if at is None:
@@ -159,6 +159,11 @@ def _deletion_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
 def init_container_names(spec: PodSpec) -> tuple[str, ...]:
     """Name the init containers that must end; sidecars, which don't, are left out."""
     return tuple(c.name for c in spec.init_containers if c.restart_policy != "Always")
+
+
+def sidecar_names(spec: PodSpec) -> tuple[str, ...]:
+    """Name the init containers that go on running beside the others."""
+    return tuple(c.name for c in spec.init_containers if c.restart_policy == "Always")
 
 
 def init_runs(pod: Pod) -> Iterator[InitRun]:

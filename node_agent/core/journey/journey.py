@@ -19,6 +19,7 @@ from node_agent.core.journey.evidence import (
     init_runs,
     is_born_bound,
     pod_marks,
+    sidecar_names,
     union_nanoseconds,
 )
 from node_agent.core.journey.marks import MarkKind, MarkSource, merge_marks
@@ -56,6 +57,8 @@ class PodIdentity(msgspec.Struct, frozen=True, gc=False):
     scheduler_name: str
     containers: tuple[str, ...]
     init_containers: tuple[str, ...]
+    """Those that must end."""
+    sidecars: tuple[str, ...]
     is_stateful: bool
 
     @property
@@ -178,7 +181,8 @@ class Journey:
 
         The containers of a Pod pull one after the other, so their times add up.
         """
-        names = (*self.identity.containers, *self.identity.init_containers)
+        identity = self.identity
+        names = (*identity.containers, *identity.init_containers, *identity.sidecars)
         if any(name not in self._pulls for name in names):
             return None
         return sum(self._pulls[name].nanoseconds for name in names)
@@ -216,5 +220,6 @@ def identify(pod: Pod, source: str) -> PodIdentity:
         scheduler_name=spec.scheduler_name,
         containers=tuple(container.name for container in spec.containers),
         init_containers=init_container_names(spec),
+        sidecars=sidecar_names(spec),
         is_stateful=is_stateful(pod),
     )

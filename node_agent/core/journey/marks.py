@@ -28,7 +28,8 @@ class Step(StrEnum):
     `QUEUED` is when it began to wait for the attempt that gave it a Node: the scheduler had
     heard of it, or the attempt before had failed. Waiting for scheduling gates comes after it;
     nothing tells when the last gate went. `VOLUMES_MOUNTED` is when everything that comes
-    before the sandbox is done. `INITIALIZED` is a step only of Pods with init containers.
+    before the sandbox is done. `INITIALIZED` is a step only of Pods with init containers: those
+    that must end have ended, and sidecars have started.
     `FINISHED`: no container runs any more, and none will.
     """
 

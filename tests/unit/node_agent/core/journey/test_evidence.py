@@ -14,6 +14,7 @@ from node_agent.core.journey.evidence import (
     init_runs,
     is_born_bound,
     pod_marks,
+    sidecar_names,
     start_nanoseconds,
     union_nanoseconds,
 )
@@ -68,6 +69,11 @@ def test_initialized_is_no_step_without_init_containers() -> None:
         **WITH_SANDBOX,
         MarkKind.INITIALIZED_KUBELET: 2.0,
     }
+
+
+def test_sidecars_have_to_start_before_a_pod_is_initialized() -> None:
+    spec = {"containers": [{"name": "c"}], "initContainers": [INIT_SPEC["initContainers"][1]]}
+    assert MarkKind.INITIALIZED_KUBELET in marks_of(stages.with_sandbox(spec=spec))
 
 
 def test_a_condition_that_does_not_hold_is_no_step() -> None:
@@ -138,7 +144,9 @@ def test_the_attempt() -> None:
 
 
 def test_init_containers_that_must_end() -> None:
-    assert init_container_names(make_pod(spec=INIT_SPEC).spec) == ("i", "j")
+    spec = make_pod(spec=INIT_SPEC).spec
+    assert init_container_names(spec) == ("i", "j")
+    assert sidecar_names(spec) == ("s",)
 
 
 def test_runs_of_init_containers() -> None:

@@ -132,6 +132,16 @@ def test_pulls_are_known_once_they_are_of_each_container() -> None:
     assert journey.marks[MarkKind.IMAGES_PULLED_EVENTS] == nanoseconds(4)
 
 
+def test_the_image_of_a_sidecar_is_waited_for_like_every_other() -> None:
+    sidecar = {"name": "s", "restartPolicy": "Always"}
+    spec = {"containers": [{"name": "c"}], "initContainers": [sidecar]}
+    journey = journey_of(stages.bound(spec=spec))
+    journey.observe_events([pulled("c", 9)])
+    assert pulls_of(journey) is None
+    journey.observe_events([pulled("s", 4)])
+    assert pulls_of(journey) == 5 * NANOSECONDS
+
+
 def test_init_containers_run_one_after_the_other_or_again() -> None:
     journey = journey_of(stages.bound(spec=SPEC_WITH_INIT))
     assert init_of(journey) is None
