@@ -113,7 +113,7 @@ def _container_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
     if not statuses or len(statuses) < len(pod.spec.containers):
         return {}
     marks = {}
-    starts = [start_nanoseconds(status) for status in statuses]
+    starts = [_first_start_nanoseconds(status) for status in statuses]
     if all(start is not None for start in starts):
         marks[MarkKind.STARTED_KUBELET] = max(start for start in starts if start is not None)
         if received is not None:
@@ -127,8 +127,37 @@ def _container_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
     return marks
 
 
+def started_by_nanoseconds(pod: Pod) -> int | None:
+    """Give when each container was running at the latest, in its first run or in a later one.
+
+    None where nothing tells. What a Pod waited for at its first start was before.
+    """
+    starts = [start_nanoseconds(status) for status in pod.status.container_statuses]
+    known = [start for start in starts if start is not None]
+    return max(known) if known and len(known) == len(starts) else None
+
+
+def has_started(pod: Pod) -> bool:
+    """Whether each container has started at least once, be it that nothing tells when."""
+    statuses = pod.status.container_statuses
+    return 0 < len(pod.spec.containers) <= len(statuses) and all(
+        status.restart_count > 0 or start_nanoseconds(status) is not None for status in statuses
+    )
+
+
 def start_nanoseconds(status: ContainerStatus) -> int | None:
     """Give a container's first start that its status still tells of; None if it has none."""
+    return min(_start_times(status), default=None)
+
+
+def _first_start_nanoseconds(status: ContainerStatus) -> int | None:
+    """Give a container's first start; None where its status tells of later ones only."""
+    times = _start_times(status)
+    return min(times) if len(times) > status.restart_count else None
+
+
+def _start_times(status: ContainerStatus) -> list[int]:
+    """Give when the last two runs of a container began, as far as that is known."""
     times = []
     for state in (status.last_state, status.state):
         if state.terminated is not None:
@@ -136,7 +165,7 @@ def start_nanoseconds(status: ContainerStatus) -> int | None:
         if state.running is not None:
             times.append(unix_nanoseconds(state.running.started_at))
     # The kubelet writes the year 1 (or 1970) where the runtime gave no time.
-    return min((time for time in times if time is not None and time > 0), default=None)
+    return [time for time in times if time is not None and time > 0]
 
 
 def _finish_nanoseconds(status: ContainerStatus) -> int | None:

@@ -15,11 +15,13 @@ from node_agent.core.journey.evidence import (
     TERMINAL_PHASES,
     InitRun,
     attempt,
+    has_started,
     init_container_names,
     init_runs,
     is_born_bound,
     pod_marks,
     sidecar_names,
+    started_by_nanoseconds,
     union_nanoseconds,
 )
 from node_agent.core.journey.marks import MarkKind, MarkSource, merge_marks
@@ -78,6 +80,10 @@ class Journey:
         True where the Pod's first state is from before the agent's first list.
     clock_was_set
         True where the node's clock was set on the way: nothing more is counted.
+    has_started
+        Whether each container has started at least once, be it that nothing tells when.
+    was_restarted
+        Whether a container was started again.
     """
 
     __slots__ = (
@@ -85,12 +91,15 @@ class Journey:
         "_disbelieved",
         "_init_runs",
         "_pulls",
+        "_started_by",
         "are_events_read",
         "are_files_read",
         "clock_was_set",
+        "has_started",
         "identity",
         "is_measured",
         "marks",
+        "was_restarted",
         "was_there_before",
     )
 
@@ -100,11 +109,14 @@ class Journey:
         self.is_measured = True
         self.was_there_before = False
         self.clock_was_set = False
+        self.has_started = False
+        self.was_restarted = False
         self.are_events_read = False
         self.are_files_read = False
         self._attempt: int | None = None
         self._init_runs: frozenset[InitRun] = frozenset()
         self._pulls: dict[str, Pull] = {}
+        self._started_by: int | None = None
         self._disbelieved: frozenset[MarkKind] = frozenset()
         if identity.source != Source.API:
             self._disbelieve((MarkKind.BOUND_API,))
@@ -190,15 +202,30 @@ class Journey:
     def _observe_facts(self, pod: Pod) -> None:
         if is_born_bound(pod):
             self._disbelieve((MarkKind.BOUND_API,))
+        started_by = started_by_nanoseconds(pod)
+        if started_by is not None:
+            self._started_by = min(started_by, self._started_by or started_by)
+            self._drop_pulls_of_restarts(self.marks)
+        self.has_started |= has_started(pod)
+        self.was_restarted |= any(s.restart_count > 0 for s in pod.status.container_statuses)
         self._attempt = max(self._attempt or 0, attempt(pod) or 0) or None
         runs = self._init_runs.union(init_runs(pod))
         if len(runs) > len(self._init_runs):
             self._init_runs = frozenset(sorted(runs)[:MOST_INIT_RUNS])
 
     def _merge(self, marks: dict[MarkKind, int]) -> bool:
-        return merge_marks(
-            self.marks, {k: at for k, at in marks.items() if k not in self._disbelieved}
-        )
+        believed = {k: at for k, at in marks.items() if k not in self._disbelieved}
+        self._drop_pulls_of_restarts(believed)
+        return merge_marks(self.marks, believed)
+
+    def _drop_pulls_of_restarts(self, marks: dict[MarkKind, int]) -> None:
+        """Leave out Events about images that came after the containers had started.
+
+        They are of a restart; those of the first start have expired, or were never read.
+        """
+        pulled = marks.get(MarkKind.IMAGES_PULLED_EVENTS)
+        if pulled is not None and self._started_by is not None and pulled > self._started_by:
+            del marks[MarkKind.IMAGES_PULLED_EVENTS]
 
     def _disbelieve(self, kinds: Iterable[MarkKind]) -> None:
         """Take no mark of these kinds, now or later: it would not say what they stand for."""

@@ -125,7 +125,7 @@ class Journeys:
         """Take in the times of a Pod's directories."""
         journey = self._live.get(uid)
         if journey is not None:
-            journey.are_files_read = MarkKind.STARTED_KUBELET in journey.marks
+            journey.are_files_read = journey.has_started
             if journey.observe_files(times):
                 self._schedule(journey, now)
 
@@ -134,8 +134,8 @@ class Journeys:
         journey = self.journey(uid)
         if journey is not None:
             has_changed = journey.observe_events(events)
-            has_started = MarkKind.STARTED_KUBELET in journey.marks
-            journey.are_events_read = has_started and journey.pull_nanoseconds is not None
+            is_told = journey.pull_nanoseconds is not None
+            journey.are_events_read = journey.has_started and is_told
             if has_changed:
                 self._schedule(journey, now)
 

@@ -44,16 +44,17 @@ class KubeletEvent(msgspec.Struct, frozen=True, gc=False):
     ----------
     container
         "" where the Event is about the Pod as a whole.
-    last_nanoseconds
-        When it happened last, in whole seconds; None where its writer tells only the other.
+    first_nanoseconds
+        When it happened first, in whole seconds; None where its writer tells only the other.
+        (When it happened last tells of restarts: the kubelet counts them in one Event.)
     event_nanoseconds
-        When it happened first, in microseconds; None as above.
+        The same in microseconds; None as above.
     """
 
     reason: str
     message: str
     container: str
-    last_nanoseconds: int | None
+    first_nanoseconds: int | None
     event_nanoseconds: int | None = None
 
 
@@ -71,7 +72,7 @@ def kubelet_event(
     reason: str,
     message: str,
     field_path: str,
-    last_timestamp: str | None,
+    first_timestamp: str | None,
     event_time: str | None = None,
 ) -> KubeletEvent:
     """Make one of an Event's fields; `field_path` is ``involvedObject.fieldPath``."""
@@ -80,7 +81,7 @@ def kubelet_event(
         reason,
         message,
         match[1] if match else "",
-        unix_nanoseconds(last_timestamp),
+        unix_nanoseconds(first_timestamp),
         unix_nanoseconds(event_time),
     )
 
@@ -89,9 +90,9 @@ def first_pulls(events: Iterable[KubeletEvent]) -> dict[str, Pull]:
     """Give each container's first pull; later ones are of restarts."""
     pulls: dict[str, Pull] = {}
     for event in events:
-        if event.reason != PULLED or event.last_nanoseconds is None:
+        if event.reason != PULLED or event.first_nanoseconds is None:
             continue
-        pull = Pull(event.last_nanoseconds, pull_nanoseconds(event.message), event.container)
+        pull = Pull(event.first_nanoseconds, pull_nanoseconds(event.message), event.container)
         pulls[event.container] = min(pull, pulls.get(event.container, pull))
     return pulls
 

@@ -9,7 +9,14 @@ import msgspec
 from node_agent.core.clock import NANOSECONDS
 from node_agent.core.journey.clock_skew import SkewEstimate
 from node_agent.core.journey.journey import Journey
-from node_agent.core.journey.marks import KINDS_BY_STEP, Mark, Step, best_marks
+from node_agent.core.journey.marks import (
+    KINDS_BY_STEP,
+    Mark,
+    MarkKind,
+    Step,
+    best_mark,
+    best_marks,
+)
 from node_agent.core.journey.phases import Span, segments
 from node_agent.core.journey.startup import startup_of
 from node_agent.core.timestamps import format_nanoseconds
@@ -197,4 +204,7 @@ def _notes(journey: Journey) -> list[str]:
         notes.append("It was there before the agent: the agent did not see its first steps.")
     if journey.clock_was_set:
         notes.append("The node's clock was set on its way: its durations are not to be trusted.")
+    ready = best_mark(Step.READY, journey.marks)
+    if journey.was_restarted and ready is not None and ready.kind is MarkKind.READY_KUBELET:
+        notes.append("A container was started again: it may have been ready before that time, too.")
     return notes

@@ -38,6 +38,7 @@ class _Event(msgspec.Struct, rename="camel", frozen=True):
     reason: str = ""
     message: str = ""
     involved_object: _Involved = _Involved()
+    first_timestamp: str | None = None
     last_timestamp: str | None = None
     event_time: str | None = None
 
@@ -96,7 +97,7 @@ async def list_events(client: EventClient, namespace: str, uid: str) -> list[Kub
             event.reason,
             event.message,
             event.involved_object.field_path,
-            event.last_timestamp,
+            event.first_timestamp or event.last_timestamp,
             event.event_time,
         )
         for event in events

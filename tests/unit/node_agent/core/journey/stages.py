@@ -27,10 +27,14 @@ def condition(type_: str, seconds: float, status: str = "True") -> dict[str, Any
     return {"type": type_, "status": status, "lastTransitionTime": stamp(seconds)}
 
 
-def started(name: str, seconds: float, *, before: float | None = None) -> dict[str, Any]:
+def started(
+    name: str, seconds: float, *, before: float | None = None, restarts: int | None = None
+) -> dict[str, Any]:
     """Give the status of a container that runs, perhaps after it was restarted."""
     last = {} if before is None else {"lastState": {"terminated": {"startedAt": stamp(before)}}}
-    return {"name": name, "state": {"running": {"startedAt": stamp(seconds)}}, **last}
+    count = restarts if restarts is not None else len(last)
+    running = {"running": {"startedAt": stamp(seconds)}}
+    return {"name": name, "state": running, "restartCount": count, **last}
 
 
 def ended(name: str, start: float, finish: float) -> dict[str, Any]:

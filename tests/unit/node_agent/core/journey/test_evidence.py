@@ -10,12 +10,14 @@ from node_agent.core.journey import evidence
 from node_agent.core.journey.evidence import (
     InitRun,
     attempt,
+    has_started,
     init_container_names,
     init_runs,
     is_born_bound,
     pod_marks,
     sidecar_names,
     start_nanoseconds,
+    started_by_nanoseconds,
     union_nanoseconds,
 )
 from node_agent.core.journey.marks import MarkKind
@@ -98,6 +100,30 @@ def test_containers_have_started_once_the_last_has() -> None:
 def test_the_first_start_of_a_container_counts() -> None:
     status = {"containerStatuses": [stages.started("c", 50, before=5)]}
     assert marks_of(stages.pod_with(status))[MarkKind.STARTED_KUBELET] == 5.0
+
+
+def test_of_later_starts_alone_nothing_tells_when_the_first_was() -> None:
+    for status in (
+        stages.started("c", 500, before=400, restarts=2),
+        stages.started("c", 500, restarts=1),
+    ):
+        pod = stages.pod_with({"containerStatuses": [status]})
+        assert MarkKind.STARTED_KUBELET not in marks_of(pod)
+        assert MarkKind.STARTED_WATCH not in marks_of(pod, 501)
+        assert has_started(pod)
+    assert not has_started(stages.bound())
+    assert not has_started(stages.pod_with({"containerStatuses": []}))
+
+
+def test_what_runs_was_running_at_the_latest_when_it_began_to() -> None:
+    one = stages.started("c", 500, before=400, restarts=7)
+    other: dict[str, Any] = {"name": "d", "state": {"waiting": {"reason": "ContainerCreating"}}}
+    assert started_by_nanoseconds(stages.bound()) is None
+    both = stages.pod_with({"containerStatuses": [one, other]})
+    assert started_by_nanoseconds(both) is None
+    later = {**other, "state": {"running": {"startedAt": stamp(450)}}}
+    both = stages.pod_with({"containerStatuses": [one, later]})
+    assert started_by_nanoseconds(both) == nanoseconds(450)
 
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", None])

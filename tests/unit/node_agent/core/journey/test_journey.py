@@ -142,6 +142,27 @@ def test_the_image_of_a_sidecar_is_waited_for_like_every_other() -> None:
     assert pulls_of(journey) == 5 * NANOSECONDS
 
 
+def test_the_images_of_a_restart_are_not_those_of_the_start() -> None:
+    """In whatever order Events and states come: the kubelet pulls, then it starts."""
+    pods = (
+        stages.running(),
+        stages.pod_with({"containerStatuses": [stages.started("c", 7200, before=5)]}),
+        stages.pod_with({"containerStatuses": [stages.started("c", 9, before=5, restarts=9)]}),
+    )
+    for pod in pods:
+        journey = journey_of(pod)
+        journey.observe_events([pulled("c", 4)])
+        journey.observe_kubelet(pod)
+        assert journey.marks[MarkKind.IMAGES_PULLED_EVENTS] == nanoseconds(4)
+        for is_event_first in (True, False):
+            late = journey_of(pod)
+            if is_event_first:
+                late.observe_events([pulled("c", 6)])
+            late.observe_kubelet(pod)
+            assert not late.observe_events([pulled("c", 6)])
+            assert MarkKind.IMAGES_PULLED_EVENTS not in late.marks
+
+
 def test_init_containers_run_one_after_the_other_or_again() -> None:
     journey = journey_of(stages.bound(spec=SPEC_WITH_INIT))
     assert init_of(journey) is None

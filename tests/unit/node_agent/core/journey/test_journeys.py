@@ -124,6 +124,15 @@ def test_what_is_read_too_early_is_read_again() -> None:
     assert not journey.are_events_read
 
 
+def test_files_are_read_no_longer_of_a_pod_that_was_restarted_again_and_again() -> None:
+    journeys = started_agent(Report())
+    status = {"containerStatuses": [stages.started("c", 500, before=400, restarts=9)]}
+    journeys.pod_operation(ADD, Source.API, stages.pod_with(status), at(501))
+    journeys.files_read(stages.UID, FileTimes(), at(502))
+    (journey,) = journeys.live()
+    assert journey.are_files_read
+
+
 def test_what_is_told_of_a_pod_that_is_gone() -> None:
     journeys = started_agent(Report())
     journeys.files_read("other", FileTimes(), at(1))

@@ -124,6 +124,20 @@ def test_why_there_is_no_sli() -> None:
     assert "clockSkew" not in view
 
 
+def test_that_it_may_have_been_ready_before_a_restart() -> None:
+    """A condition tells of the last time it changed; who heard of the first time knows better."""
+    again = {"containerStatuses": [stages.started("c", 500, before=5)]}
+    pod = stages.pod_with({**again, "conditions": [stages.condition("Ready", 502)]})
+    journey = Journey(identify(pod, "api"))
+    journey.observe_kubelet(pod)
+    (note,) = timeline_of(journey, node_name="n").notes
+    assert note == "A container was started again: it may have been ready before that time, too."
+    heard = Journey(identify(pod, "api"))
+    heard.observe(stages.ready(), nanoseconds(6.5))
+    heard.observe(pod, nanoseconds(502.5))
+    assert timeline_of(heard, node_name="n").notes == ()
+
+
 def test_a_negative_segment_says_why() -> None:
     journey = Journey(identify(stages.bound(), "api"))
     journey.observe(stages.bound(annotations=stages.decided(1.75)), nanoseconds(2))
