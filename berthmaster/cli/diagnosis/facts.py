@@ -124,6 +124,32 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     replicas: tuple[DaemonPod, ...] = ()
 
 
+class ProfileState(msgspec.Struct, frozen=True, kw_only=True):
+    """A SchedulerProfile as it stands.
+
+    Attributes
+    ----------
+    scheduler_names
+        Of its newest spec, and of the one that is run meanwhile.
+    active_generation
+        Of the last spec that was valid; None where none was, or no controller has said so.
+    run_generation
+        The newest that a scheduler says it runs; 0 where none does.
+    mistakes
+        Why the newest spec cannot be run, a line for each; empty where nobody says so.
+    since
+        Since when it stands as it does, as far as that is told; its creation, if nobody has.
+    """
+
+    name: str
+    scheduler_names: tuple[str, ...]
+    generation: int
+    active_generation: int | None = None
+    run_generation: int = 0
+    mistakes: tuple[str, ...] = ()
+    since: float = 0.0
+
+
 class PendingPod(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A Pod without a Node.
 
@@ -257,6 +283,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     given_up_names
         The schedulerNames of which schedulers say that their SchedulerProfile is gone, with what
         they say, where nobody has acted for the name since.
+    namespace_is_missing
+        Whether the API server says that there is no namespace of the scope's name.
     kube_scheduler
         The Lease of kube-scheduler, where it is there.
     scheduler_url
@@ -291,6 +319,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     agents_problem: str = ""
     judged_names: frozenset[str] = frozenset()
     given_up_names: dict[str, str] = {}
+    profiles: tuple[ProfileState, ...] = ()
+    namespace_is_missing: bool = False
     scheduler_url: str = ""
     live: dict[str, LiveAnswer] = {}
     live_problem: str = ""

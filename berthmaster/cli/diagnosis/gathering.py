@@ -35,19 +35,21 @@ from berthmaster.cli.diagnosis.kubelet_leases import KubeletLeases
 from berthmaster.cli.diagnosis.leases import Leases
 from berthmaster.cli.diagnosis.nodes import node_state
 from berthmaster.cli.diagnosis.pods import Pods
-from berthmaster.cli.diagnosis.reading import Reader
+from berthmaster.cli.diagnosis.profiles import JudgedProfile, observed_names, profile_state
+from berthmaster.cli.diagnosis.reading import GET_TIMEOUT_SECONDS, Reader
 from berthmaster.cli.diagnosis.scheduler_checks import leads
 from kubeio.client import KubeClient, decode_body
 from kubeio.credentials import Credentials
-from kubeio.errors import ForbiddenError, KubeError
+from kubeio.errors import ForbiddenError, KubeError, NotFoundError
 from kubeio.resources import ResourcePath
 from scheduler_svc.shell.decode import UNFINISHED_PODS
 from scheduler_svc.shell.explain.question import DEFAULT_PORT, Question, Source
 from scheduler_svc.shell.explain.reaching import api_server_away
-from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE, SchedulerProfile
+from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE
 
 PODS: Final = ResourcePath("", "v1", "pods")
 NODES: Final = ResourcePath("", "v1", "nodes")
+NAMESPACES: Final = ResourcePath("", "v1", "namespaces")
 EVENTS: Final = ResourcePath("", "v1", "events")
 CONFIG_MAPS: Final = ResourcePath("", "v1", "configmaps")
 DAEMON_SETS: Final = ResourcePath("apps", "v1", "daemonsets")
@@ -118,14 +120,14 @@ class _Gathering:
             self._reader.objects(NODES, wire.Node),
             self._reader.objects(self._namespaced(EVENTS), wire.Event, field_selector=SELECTOR),
             self._reader.objects(DAEMON_SETS, wire.DaemonSet, label_selector=AGENT_LABELS),
-            self._reader.objects(RESOURCE, SchedulerProfile),
+            self._reader.objects(RESOURCE, JudgedProfile),
             self._read_pods(),
         )
         if nodes:
             await kubelets.read()
         installations, leases = await self._installations(now)
         names = {name for each in installations for name in each.names}
-        run_names = _observed_names(profiles)
+        run_names = observed_names(profiles or ())
         gone = given_up_names(events or (), self._pods.judged_names)
         given_up = {name: gone[name] for name in gone if name not in run_names | names}
         facts = Facts(
@@ -148,6 +150,8 @@ class _Gathering:
             wanted_agents=_wanted(wanted),
             judged_names=frozenset(self._pods.judged_names) - given_up.keys() | run_names,
             given_up_names=given_up,
+            profiles=tuple(map(profile_state, profiles or ())),
+            namespace_is_missing=await self._namespace_is_missing(),
             events=self._events(events, names),
         )
         facts = await self._ask(facts)
@@ -201,6 +205,21 @@ class _Gathering:
         async for page in self._reader.pages(resource, field_selector=UNFINISHED_PODS):
             for raw in page:
                 self._pods.add(raw)
+
+    async def _namespace_is_missing(self) -> bool:
+        """Whether the namespace that is judged is none; of one with Pods nobody need be asked."""
+        pods, namespace = self._pods, self._scope.namespace
+        if namespace is None or pods.pending or pods.stopped or pods.bound_count:
+            return False
+        try:
+            await self._client.call(
+                "GET", NAMESPACES.object(namespace), timeout_seconds=GET_TIMEOUT_SECONDS
+            )
+        except NotFoundError:
+            return True
+        except KubeError:
+            return False  # who may see a namespace's Pods may see its Namespace, or not
+        return False
 
     async def _installations(self, now: float) -> tuple[tuple[Installation, ...], Leases]:
         replicas = [(replica, await self._declared(replica)) for replica in self._pods.schedulers]
@@ -277,9 +296,3 @@ def _wanted(daemon_sets: list[wire.DaemonSet] | None) -> int | None:
     if not daemon_sets:
         return None
     return sum(each.status.desired_number_scheduled for each in daemon_sets)
-
-
-def _observed_names(profiles: Iterable[SchedulerProfile] | None) -> frozenset[str]:
-    """Give the schedulerNames of SchedulerProfiles that schedulers say they run."""
-    observed = (profile for profile in profiles or () if profile.status.observed_by)
-    return frozenset().union(*(profile.claimed_names for profile in observed))

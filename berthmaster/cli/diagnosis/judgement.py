@@ -5,13 +5,21 @@ from collections.abc import Iterable, Sequence
 from berthmaster.cli.diagnosis.facts import Facts
 from berthmaster.cli.diagnosis.finding import Area, Finding, Severity
 from berthmaster.cli.diagnosis.node_checks import check_nodes
-from berthmaster.cli.diagnosis.other_checks import check_agents, check_events, check_rights
+from berthmaster.cli.diagnosis.other_checks import (
+    check_agents,
+    check_events,
+    check_namespace,
+    check_rights,
+)
 from berthmaster.cli.diagnosis.pending_checks import check_pending
+from berthmaster.cli.diagnosis.profile_checks import check_profiles
 from berthmaster.cli.diagnosis.running_checks import check_running
 from berthmaster.cli.diagnosis.scheduler_checks import check_schedulers
 
 _CHECKS = (
     check_schedulers,
+    check_profiles,
+    check_namespace,
     check_pending,
     check_running,
     check_nodes,

@@ -1,4 +1,4 @@
-"""Judges the agents and our Events, and tells what could not be read."""
+"""Judges the agents and our Events, and tells what could not be read, or is not there."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,6 +9,19 @@ from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Sever
 
 STARTING_SECONDS: Final = 60.0
 _ESSENTIAL: Final = ("pods", "nodes")
+
+
+def check_namespace(facts: Facts) -> Iterator[Finding]:
+    """Tell of a namespace that there is none of: else nothing would be wrong in it."""
+    if facts.namespace_is_missing:
+        yield Finding(
+            check="namespace-unknown",
+            severity=Severity.PROBLEM,
+            area=Area.PENDING,
+            what=f"There is no namespace {facts.scope.namespace!r}.",
+            why="Not one Pod was judged.",
+            next_command="kubectl get namespaces",
+        )
 
 
 def check_agents(facts: Facts) -> Iterator[Finding]:
@@ -123,7 +136,9 @@ def check_rights(facts: Facts) -> Iterator[Finding]:
             area=Area.RIGHTS,
             what=f"The running scheduler was not asked about pending Pods: {facts.live_problem}",
             why="Reasons are those of its last attempt, not of this moment.",
-            next_command="berthmaster explain --help   # which rights it takes, or --server URL",
+            next_command=f"curl -k '{facts.scheduler_url}/readyz?verbose'"
+            if facts.scheduler_url
+            else "berthmaster diagnose --server https://HOST:10259   # or rights: docs/explain.md",
         )
     if facts.agents_problem and facts.stopped:
         yield Finding(

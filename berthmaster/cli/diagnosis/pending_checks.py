@@ -66,7 +66,7 @@ def check_pending(facts: Facts) -> Iterator[Finding]:
     yield from _check_unseen(unseen, facts)
     yield from _check_nominated(nominated, facts)
     yield from _check_gated(gated, facts)
-    if not pods:
+    if not pods and not facts.namespace_is_missing:
         yield Finding(
             check="pending", severity=Severity.OK, area=Area.PENDING, what="No Pod is pending."
         )
@@ -221,19 +221,22 @@ def _nobody_serves(
     namespaces = {pod.namespace for pod in group}
     where = f"-n {group[0].namespace}" if len(namespaces) == 1 else "-A"
     age = _age(group, facts.now)
+    gone = facts.given_up_names.get(name)
     return Finding(
         check="scheduler-name-unknown",
         severity=Severity.PROBLEM if age >= SETTLING_SECONDS else Severity.WARNING,
         area=Area.PENDING,
         what=f"{_count(group)} {_is(group, 'names', 'name')} the scheduler {name!r}, which nobody "
         f"is known to serve{meant}",
-        why="No scheduler looks at such a Pod, ever; a Pod's schedulerName cannot be changed, so "
+        why="A Pod's schedulerName cannot be changed."
+        if gone
+        else "No scheduler looks at such a Pod, ever; a Pod's schedulerName cannot be changed, so "
         "correct its template and make it anew.",
         next_command=f"kubectl get pods {where} --field-selector spec.schedulerName={name}",
         count=len(group),
         objects=_keys(group),
         since_seconds=age,
-        detail=(facts.given_up_names[name],) if name in facts.given_up_names else (),
+        detail=(gone,) if gone else (),
     )
 
 

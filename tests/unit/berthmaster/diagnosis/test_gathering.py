@@ -139,6 +139,27 @@ def test_one_namespace_is_judged_and_all_take_room(tmp_path: Path) -> None:
     assert facts.usage_is_known
 
 
+def test_in_a_namespace_that_there_is_none_of_something_is_wrong(tmp_path: Path) -> None:
+    def found(api: StubApi, namespace: str) -> dict[str, str]:
+        api.lists[f"/api/v1/namespaces/{namespace}/pods"] = []
+        api.lists[f"/api/v1/namespaces/{namespace}/events"] = []
+        facts = gathered(api, tmp_path, ask=False, scope=Scope(namespace=namespace))
+        return {finding.check: finding.what for finding in judge(facts)}
+
+    api = StubApi()
+    add_pod(api, pod("a", "shop"))
+    api.objects["/api/v1/namespaces/empty"] = {"metadata": {"name": "empty"}}
+    api.refused = {"/api/v1/namespaces/mine"}
+    told = found(api, "shpo")
+    assert told["namespace-unknown"] == "There is no namespace 'shpo'."
+    assert "pending" not in told
+    for namespace in ("shop", "empty", "mine"):
+        told = found(api, namespace)
+        assert not {"namespace-unknown", "right-missing"} & told.keys()
+    # One with Pods is there.
+    assert "/api/v1/namespaces/shop" not in [path for path, _ in api.asked]
+
+
 def test_what_may_not_be_read_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
     api = StubApi()
     add_pod(api, pod("a"))

@@ -273,5 +273,10 @@ def test_who_could_not_be_asked_is_a_note() -> None:
     assert wrong(found) == set()
     assert "403." in only(found, "scheduler-not-asked").what
     assert "401." in only(found, "agents-not-asked").what
+    asked = only(found, "scheduler-not-asked").next_command
+    assert asked.startswith("berthmaster diagnose --server https://HOST:10259 ")
+    at_url = judged(live_problem="403.", scheduler_url="https://127.0.0.1:10259")
+    asked = only(at_url, "scheduler-not-asked").next_command
+    assert asked == "curl -k 'https://127.0.0.1:10259/readyz?verbose'"
     # Without Pods to ask about, nobody misses it.
     assert "agents-not-asked" not in judged(agents_problem="401.")

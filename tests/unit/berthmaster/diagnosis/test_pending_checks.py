@@ -289,3 +289,5 @@ def test_of_a_name_that_was_given_up_nothing_older_counts(said: str) -> None:
     finding = only(found, "scheduler-name-unknown")
     assert (finding.objects, finding.detail) == (("shop/web",), (text,))
     assert "'packing'," not in finding.what.partition("serve")[2]
+    # The text says that a profile of the name would do: then it is not so for ever.
+    assert finding.why == "A Pod's schedulerName cannot be changed."
