@@ -26,6 +26,10 @@ DECISION_ID: Final = "berthmaster.dev/decision-id"
 """The scheduler's annotations, as `kubeio.decision_annotations` writes them (a core imports
 no other package; a test holds the two equal)."""
 
+CLOCKS_APART_NANOSECONDS: Final = 300 * NANOSECONDS
+"""The scheduler's clock and the API server's differ by less. A decision that is further outside
+a Pod's way is another Pod's: somebody has made this one of that one's YAML, with annotations."""
+
 TERMINAL_PHASES: Final = frozenset(("Succeeded", "Failed"))
 MOST_INIT_RUNS: Final = 32
 """Runs of init containers that are kept for a Pod; one that fails for ever has no bound."""
@@ -68,13 +72,23 @@ def _bound_marks(pod: Pod) -> dict[MarkKind, int]:
     times = {
         MarkKind.CREATED_API: unix_nanoseconds(pod.metadata.creation_timestamp),
         MarkKind.SYNC_STARTED_KUBELET: unix_nanoseconds(pod.status.start_time),
-        MarkKind.DECIDED_SCHEDULER: _number(annotation(pod, DECIDED_AT)),
         MarkKind.BOUND_API: _condition_time(pod.status, "PodScheduled"),
     }
-    decided, wait = times[MarkKind.DECIDED_SCHEDULER], _number(annotation(pod, QUEUE_WAIT))
-    if decided is not None and wait is not None:
-        times[MarkKind.QUEUED_SCHEDULER] = decided - wait
+    decided, wait = _number(annotation(pod, DECIDED_AT)), _number(annotation(pod, QUEUE_WAIT))
+    if decided is not None and _is_of_this_pod(decided, pod):
+        times[MarkKind.DECIDED_SCHEDULER] = decided
+        if wait is not None and _is_of_this_pod(decided - wait, pod):
+            times[MarkKind.QUEUED_SCHEDULER] = decided - wait
     return {kind: at for kind, at in times.items() if at is not None}
+
+
+def _is_of_this_pod(scheduler_nanoseconds: int, pod: Pod) -> bool:
+    """Whether a time that an annotation tells can be between a Pod's creation and its binding."""
+    created = unix_nanoseconds(pod.metadata.creation_timestamp)
+    bound = _condition_time(pod.status, "PodScheduled")
+    is_before = created is not None and scheduler_nanoseconds < created - CLOCKS_APART_NANOSECONDS
+    is_after = bound is not None and scheduler_nanoseconds > bound + CLOCKS_APART_NANOSECONDS
+    return not is_before and not is_after
 
 
 def _condition_marks(pod: Pod, received: int | None) -> dict[MarkKind, int]:
@@ -222,7 +236,13 @@ def union_nanoseconds(runs: Iterable[InitRun]) -> int:
 
 
 def attempt(pod: Pod) -> int | None:
-    """Give the number of the scheduling attempt that succeeded; None if nobody wrote it."""
+    """Give the number of the scheduling attempt that succeeded; None if nobody wrote it.
+
+    As with its time, what was written on another Pod does not count.
+    """
+    decided = _number(annotation(pod, DECIDED_AT))
+    if decided is not None and not _is_of_this_pod(decided, pod):
+        return None
     return _number(annotation(pod, ATTEMPT))
 
 

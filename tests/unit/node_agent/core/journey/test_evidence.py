@@ -169,6 +169,27 @@ def test_the_attempt() -> None:
     assert attempt(make_pod()) is None
 
 
+@pytest.mark.parametrize("seconds", [-301, 302])
+def test_a_decision_that_was_copied_from_another_pod_is_not_this_ones(seconds: float) -> None:
+    pod = stages.bound(annotations=stages.decided(seconds, attempt="3"))
+    assert marks_of(pod) == {MarkKind.CREATED_API: 0.0, MarkKind.BOUND_API: 1.0}
+    assert attempt(pod) is None
+
+
+@pytest.mark.parametrize("seconds", [-299.5, 300.5])
+def test_clocks_may_be_minutes_apart(seconds: float) -> None:
+    pod = stages.bound(annotations=stages.decided(seconds, attempt="3"))
+    assert marks_of(pod)[MarkKind.DECIDED_SCHEDULER] == seconds
+    assert attempt(pod) == 3
+
+
+def test_no_wait_is_longer_than_its_pod_has_been_there() -> None:
+    annotations = {**stages.decided(), "berthmaster.dev/queue-wait": "9" * 20}
+    marks = marks_of(stages.bound(annotations=annotations))
+    assert MarkKind.DECIDED_SCHEDULER in marks
+    assert MarkKind.QUEUED_SCHEDULER not in marks
+
+
 def test_init_containers_that_must_end() -> None:
     spec = make_pod(spec=INIT_SPEC).spec
     assert init_container_names(spec) == ("i", "j")
