@@ -13,6 +13,7 @@ while there was none is listed as soon as there is one.
 import asyncio
 import logging
 import os
+import threading
 from collections.abc import Callable
 from typing import Final
 
@@ -101,7 +102,7 @@ class FileSource:
     async def list_all(self) -> None:
         """Read everything, and hand it over where that is what the kubelet does."""
         received = self._read_now()
-        listing = await asyncio.to_thread(list_manifests, self._path, self._node_name)
+        listing = await self._list()
         pods = self._take(listing)
         problem = _problem_of(listing) if not pods else ""
         self._note_problem(problem)
@@ -111,6 +112,14 @@ class FileSource:
             self._pods = {_key(pod): pod for pod in pods}
         listed = tuple(self._pods.values()) if pods else ()
         await self._emit(PodsListed(Source.FILE, listed, received))
+
+    async def _list(self) -> Listing:
+        """Have a thread list; one that is in it when the process ends must not hold that up."""
+        over = threading.Event()
+        try:
+            return await asyncio.to_thread(list_manifests, self._path, self._node_name, over.is_set)
+        finally:
+            over.set()
 
     async def take(self, event: FileEvent) -> None:
         """Act on a file's event."""

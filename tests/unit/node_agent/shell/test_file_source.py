@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -54,6 +55,27 @@ async def test_what_is_there_is_listed_at_once(tmp_path: Path, lists: Lists) -> 
     assert lists.names == [["a-n"]]
     (pod,) = lists.events[0].pods
     assert pod.spec.tolerations[-1].effect == "NoExecute"
+
+
+async def test_a_listing_that_nobody_waits_for_ends_at_the_next_manifest(
+    tmp_path: Path, lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder on a slow disk does not hold up the end of the process."""
+    for name in ("a", "b", "c"):
+        write(tmp_path / name, manifest(name))
+    begun, go_on, read = threading.Event(), threading.Event(), []
+
+    def read_slowly(path: str, _: str) -> None:
+        read.append(path)
+        begun.set()
+        go_on.wait()
+
+    monkeypatch.setattr("node_agent.shell.manifest_files.read_manifest", read_slowly)
+    async with running(tmp_path, lists):
+        await asyncio.to_thread(begun.wait)
+    go_on.set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert read == [str(tmp_path / "a")]
 
 
 async def test_a_missing_path_has_no_pods(tmp_path: Path, lists: Lists) -> None:
