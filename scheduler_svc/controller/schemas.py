@@ -3,7 +3,8 @@
 scheduler-plugins' own definition of PodGroups has no conditions. The API server drops what a
 definition does not have, so writing it would change nothing, again and again. What the API
 server publishes as OpenAPI says so before anything is written, and needs no right to read
-definitions: every user may read it.
+definitions: every user may read it. Older ones have no status subresource at all, and we have
+no right to write anything else.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,7 +21,7 @@ async def lacking_fields(
 ) -> frozenset[str]:
     """Give those of the `wanted` fields that the status of a resource does not have.
 
-    None is lacking where that can't be told.
+    None is lacking where that can't be told; all are where the status can't be written.
 
     Raises
     ------
@@ -29,8 +30,18 @@ async def lacking_fields(
     """
     path = f"/openapi/v3/apis/{resource.api_version}"
     document: dict[str, Any] = await client.get_json(path, dict, timeout_seconds=TIMEOUT_SECONDS)
+    if not has_status(document, resource):
+        return frozenset(wanted)
     fields = status_fields(document, resource)
     return frozenset() if fields is None else frozenset(wanted) - fields
+
+
+def has_status(document: Mapping[str, Any], resource: CustomResource) -> bool:
+    """Whether the status of a resource can be written; True where the document does not say."""
+    paths = _at(document, "paths")
+    end = f"/{resource.path.plural}/{{name}}"
+    is_told = any(path.endswith(end) for path in paths)
+    return not is_told or any(path.endswith(f"{end}/status") for path in paths)
 
 
 def status_fields(document: Mapping[str, Any], resource: CustomResource) -> frozenset[str] | None:

@@ -34,7 +34,8 @@ class WriteResult(StrEnum):
     """What became of a write.
 
     `REJECTED` and `GONE` are permanent: the same write is not tried again until the object
-    changes. `CONFLICT` and `FAILED` are temporary. `STANDBY`: it is the leader's to write.
+    changes. That it is gone is for the watch to tell: a definition without a status gives the
+    same answer. `CONFLICT` and `FAILED` are temporary. `STANDBY`: it is the leader's to write.
     """
 
     WRITTEN = "written"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from deploy.controlplane import ControlPlane, Reporter
 from tests.integration.controller_objects import (
@@ -112,6 +113,24 @@ def test_upstreams_definition_is_enough_and_what_it_drops_is_not_written_again(
         assert versions(plane, GROUPS) == before
         assert process.write_count() == 0
     assert read(plane, EVENTS)["items"] == events
+
+
+def test_a_definition_without_a_status_is_lived_with(plane: ControlPlane, tmp_path: Path) -> None:
+    """Nothing can be written then: Events tell, and nothing is tried again and again."""
+    definition = yaml.safe_load(OURS.read_text())
+    del definition["spec"]["versions"][0]["subresources"]
+    path = tmp_path / "definition.yaml"
+    path.write_text(yaml.safe_dump(definition))
+    define(plane, path)
+    with controller(plane, tmp_path / "log", NO_ELECTION) as process:
+        process.wait_line("lacks fields")
+        create_group(plane, "train", 1)
+        create_member(plane, "train-0", "train")
+        process.wait_settled()
+        refuse(plane, "train-0", "pod group train: needs 1, 0 fit")
+        wait_for("its Event", lambda: bool(events_about(plane, "train")))
+        assert process.write_count() == 0
+        assert status_of(plane, f"{GROUPS}/train") == {}
 
 
 def test_definitions_may_come_and_go(plane: ControlPlane, tmp_path: Path) -> None:

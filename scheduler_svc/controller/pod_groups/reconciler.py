@@ -23,7 +23,7 @@ from scheduler_svc.controller.pod_groups.status import (
     status_changes,
 )
 from scheduler_svc.controller.pod_groups.transitions import transitions
-from scheduler_svc.controller.status_writer import StatusWriter, WriteResult
+from scheduler_svc.controller.status_writer import StatusWriter
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.timestamps import format_time
 
@@ -128,8 +128,6 @@ class PodGroupReconciler:
             return delay_seconds
         written = await self._writer.write(held, changes)
         if written.held is None:
-            if written.result is WriteResult.GONE:
-                self._holdings.remove(key, held.uid)
             return None
         self._note_seconds(key.resource, time.monotonic() - since)
         _logger.log(

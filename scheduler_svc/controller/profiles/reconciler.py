@@ -28,7 +28,7 @@ from scheduler_svc.controller.profiles.judgement import (
     judge_profile,
     profile_changes,
 )
-from scheduler_svc.controller.status_writer import StatusWriter, WriteResult
+from scheduler_svc.controller.status_writer import StatusWriter
 from scheduler_svc.shell.clock import read_now
 from scheduler_svc.shell.config import Configuration, Mistake
 from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile
@@ -130,8 +130,6 @@ class ProfileReconciler:
             return
         written = await self._writer.write(held, changes)
         if written.held is None:
-            if written.result is WriteResult.GONE:
-                self._holdings.remove(held.key, held.uid)
             return
         self._note_seconds(held.key.resource, time.monotonic() - since)
         _logger.log(

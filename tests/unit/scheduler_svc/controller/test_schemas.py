@@ -6,7 +6,7 @@ import msgspec
 
 from kubeio.response import Response
 from scheduler_svc.controller.custom_resources import POD_GROUPS
-from scheduler_svc.controller.schemas import lacking_fields, status_fields
+from scheduler_svc.controller.schemas import has_status, lacking_fields, status_fields
 from tests.unit.scheduler_svc.shell.scripted_api import ScriptedApi, ScriptedClient
 
 
@@ -43,3 +43,14 @@ async def test_what_is_wanted_and_not_there_is_lacking() -> None:
 async def test_nothing_is_lacking_where_nobody_says() -> None:
     api = ScriptedApi(Response(200, [], b"{}"))
     assert await lacking_fields(ScriptedClient(api), POD_GROUPS, ["phase"]) == set()
+
+
+async def test_all_is_lacking_where_there_is_no_status_to_write() -> None:
+    """Definitions of old have none, whatever fields they name; every write would be a 404."""
+    path = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{namespace}/podgroups/{name}"
+    published = {**document("phase"), "paths": {path: {}, "/apis/x/others/{name}/status": {}}}
+    api = ScriptedApi(Response(200, [], msgspec.json.encode(published)))
+    wanted = ["phase", "conditions"]
+    assert await lacking_fields(ScriptedClient(api), POD_GROUPS, wanted) == set(wanted)
+    assert has_status({"paths": {path: {}, f"{path}/status": {}}}, POD_GROUPS)
+    assert has_status({"paths": {"/apis/x/others/{name}": {}}}, POD_GROUPS)

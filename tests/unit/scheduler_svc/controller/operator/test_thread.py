@@ -132,9 +132,8 @@ async def test_what_kopf_has_overlooked_is_watched_after_a_while(
     async with FakeCluster() as cluster:
         cluster.overlooked = {"schedulerprofiles"}
         async with operating(cluster, Listener()) as operator:
-            await wait_until(lambda: cluster.watch_count == 1, what="groups are watched")
-            problem = operator.watch_problem()
-            assert problem == "schedulerprofiles.berthmaster.dev is not watched yet"
+            problem = "schedulerprofiles.berthmaster.dev is not watched yet"
+            await wait_until(lambda: operator.watch_problem() == problem, what="groups are watched")
             cluster.overlooked = set()
             await wait_until(lambda: operator.watch_problem() is None, what="all is watched")
             assert operator.start_count >= 2
