@@ -93,8 +93,9 @@ class PodGroups:
             return
         groups = self._cache.cluster.groups
         known = groups.of(name)
-        members = [queued for uid in known if (queued := self._queue.get(uid)) is not None]
-        members = [queued for queued in members if queued.pod.scheduler_name in self._cycles]
+        waiting = [queued for uid in known if (queued := self._queue.get(uid)) is not None]
+        members = [q for q in waiting if not q.is_gated and not q.pod.is_terminating]
+        members = [queued for queued in members if self._cycle.decides(queued.pod)]
         group = groups.group(name)
         if group is None or not members:
             self._holds.stop_waiting(name, now)

@@ -227,3 +227,25 @@ def test_a_group_that_is_incomplete_leaves_the_line_and_gives_its_room_up(
     assert stage.scheduler._groups._holds.head == group_named("b")
     assert stage.scheduler.statistics().held_group_count == 0
     assert len(stage.scheduler.nominator) == 0
+
+
+def test_no_room_is_kept_for_members_that_may_not_be_tried() -> None:
+    lasting = make_pod_info("lasting", node="n1", requests={"cpu": "1"})
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)], placed=[lasting])
+    large = make_member("large", requests=FOUR_CPUS)
+    stage.add(make_member("gated", requests=FOUR_CPUS, gates=["wait"]), large)
+    stage.run()
+    stage.wait(61)
+    assert set(stage.scheduler.nominator.node_names) == {large.uid}
+
+
+def test_a_group_whose_last_member_is_being_deleted_has_no_room_kept() -> None:
+    lasting = make_pod_info("lasting", node="n1", requests={"cpu": "1"})
+    stage = Stage(nodes=["n1"], groups=[make_group(min_count=1)], placed=[lasting])
+    large = make_member("large", requests=FOUR_CPUS)
+    stage.add(large, make_member("gated", gates=["wait"]))
+    stage.run()
+    stage.add(msgspec.structs.replace(large, is_terminating=True, resource_version="2"))
+    stage.wait(61)
+    assert len(stage.scheduler.nominator) == 0
+    assert stage.scheduler.statistics().waiting_group_count == 0
