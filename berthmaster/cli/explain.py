@@ -57,6 +57,8 @@ def _told(question: Question) -> Iterable[Told]:
     if question.source is Source.SNAPSHOT:
         documents = read_documents(question.snapshot)
         snapshot = read_snapshot(documents, note=note, annotations=profiles.annotations)
+        if not snapshot.cluster.columns.node_count:
+            note("there is no Node in what was read, so nothing fits: save nodes as well")
         answers = answers_about(question, snapshot, profiles)
         return map(without_hints, answers) if question.output == "json" else answers
     return asyncio.run(answers_from_cluster(question, profiles, user_agent=_USER_AGENT, note=note))

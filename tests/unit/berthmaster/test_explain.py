@@ -77,6 +77,15 @@ def test_one_json_object_a_line_for_each_pending_pod(snapshot: str) -> None:
     assert "best" not in given["default/big"]
 
 
+def test_a_cluster_without_nodes_is_told_as_such(snapshot: str, tmp_path: Path) -> None:
+    lone = tmp_path / "web.yaml"
+    lone.write_text(yaml.safe_dump(pod("web", "2")))
+    note = "Note: there is no Node in what was read, so nothing fits: save nodes as well"
+    told = explain("--snapshot", str(lone))
+    assert (told.exit_code, told.stderr) == (0, f"{note}\n")
+    assert note not in explain("--snapshot", snapshot).stderr
+
+
 def test_a_recorded_cluster_gets_the_recorded_answers(tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     path.write_bytes(gzip.decompress((CASES / "images-1.snapshot.json.gz").read_bytes()))
