@@ -19,9 +19,7 @@ from kubeio.errors import (
     UnauthorizedError,
 )
 from kubeio.logs import fields
-
-TOLD_AGAIN_SECONDS: Final = 30.0
-"""So often a failure that goes on is told of in the log."""
+from kubeio.outage import OF_ALL, TOLD_AGAIN_SECONDS, Outage
 
 _logger = logging.getLogger(__name__)
 
@@ -49,13 +47,20 @@ def reason_of(error: KubeError) -> str:
 
 
 class EndingLog:
-    """Logs how the lists and watches of one resource end."""
+    """Logs how the lists and watches of one resource end; `outage` is shared by some."""
 
-    def __init__(self, resource: str, clock: Callable[[], float]) -> None:
+    def __init__(self, resource: str, clock: Callable[[], float], outage: Outage) -> None:
         self._resource = resource
         self._clock = clock
+        self._outage = outage
         self._told_reason = ""
         self._told_at = clock()
+
+    def tell_answer(self) -> None:
+        """Log that the API server answers again, if it did not."""
+        seconds = self._outage.end(self._clock())
+        if seconds is not None:
+            _logger.info("The API server answers again", extra=fields(after_seconds=round(seconds)))
 
     def forget(self) -> None:
         """Have the next failure told of, whatever it is."""
@@ -70,14 +75,10 @@ class EndingLog:
     def tell_failure(self, reason: str, error: str, *, retry_in_seconds: float) -> None:
         """Log a failure: as a warning the first of its kind, then one a while.
 
-        Tries come at short intervals.
+        Tries come at short intervals, and what befalls all is told of one resource.
         """
-        now = self._clock()
-        is_news = reason != self._told_reason or now - self._told_at >= TOLD_AGAIN_SECONDS
-        if is_news:
-            self._told_reason, self._told_at = reason, now
         _logger.log(
-            logging.WARNING if is_news else logging.DEBUG,
+            logging.WARNING if self._is_news(reason) else logging.DEBUG,
             "List or watch failed",
             extra=fields(
                 resource=self._resource,
@@ -86,3 +87,12 @@ class EndingLog:
                 error=error,
             ),
         )
+
+    def _is_news(self, reason: str) -> bool:
+        now = self._clock()
+        if reason in OF_ALL:
+            return self._outage.is_news(reason, now)
+        is_news = reason != self._told_reason or now - self._told_at >= TOLD_AGAIN_SECONDS
+        if is_news:
+            self._told_reason, self._told_at = reason, now
+        return is_news

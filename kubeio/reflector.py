@@ -23,7 +23,7 @@ core group, nor what was served before: there a 404 is somebody else's, and a fa
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from kubeio.backoff import Backoff, Jitter
@@ -44,6 +44,7 @@ from kubeio.errors import (
 )
 from kubeio.known import KnownObjects
 from kubeio.logs import V2, fields
+from kubeio.outage import Outage
 from kubeio.source import DEFAULT_TIMING, ReflectorClient, Timing
 
 T = TypeVar("T")
@@ -78,10 +79,11 @@ class Reflector(Generic[T]):
         Time-outs.
     seed
         Of the jitter: give each process its own.
+    outage
+        Shared with other reflectors: once one is answered, all ask at once; the log tells
+        once what befalls them all.
     clock
         Monotonic seconds.
-    sleep
-        Replaced by tests.
     """
 
     def __init__(
@@ -92,15 +94,15 @@ class Reflector(Generic[T]):
         *,
         timing: Timing = DEFAULT_TIMING,
         seed: int = 0,
+        outage: Outage | None = None,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._client = client
         self._query = query
         self._deliver = deliver
         self.timing = timing
         self._clock = clock
-        self._sleep = sleep
+        self._outage = outage or Outage()
         self._jitter = Jitter(seed)
         self._backoff = Backoff(
             self._jitter,
@@ -113,8 +115,9 @@ class Reflector(Generic[T]):
         self._list_reason = "start"
         self._may_be_rewound = False
         self._is_refused = False
+        self._ended_by = ""
         self._last_line_at = clock()
-        self._endings = EndingLog(self._name, clock)
+        self._endings = EndingLog(self._name, clock, self._outage)
         self.statistics = ReflectorStatistics()
         self._known = KnownObjects(self._name, deliver, self.statistics)
 
@@ -151,7 +154,7 @@ class Reflector(Generic[T]):
         while True:
             delay = await self.run_once()
             if delay > 0:
-                await self._sleep(delay)
+                await self._outage.pause(delay, self._ended_by, self._jitter)
 
     async def run_once(self) -> float:
         """List if need be, then watch until that ends; give the seconds to wait then."""
@@ -189,6 +192,7 @@ class Reflector(Generic[T]):
         """
         has_worked = has_moved or lasted >= WORKING_WATCH_SECONDS
         reason = "ended" if error is None else reason_of(error)
+        self._ended_by = reason
         _count(self.statistics.endings, reason)
         if has_worked:
             self._backoff.reset()
@@ -352,6 +356,7 @@ class Reflector(Generic[T]):
             self.statistics.last_byte_at = self._clock()
             self.statistics.last_problem = ""
             self._is_refused = False
+            self._endings.tell_answer()
             while lines := await stream.read_lines():
                 await self._take_lines(lines)
 

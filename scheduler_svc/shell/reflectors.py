@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from kubeio.changes import Listed, ReflectorEvent
+from kubeio.outage import Outage
 from kubeio.reflector import Reflector
 from kubeio.source import ReflectorClient, Timing
 from scheduler_svc.core.events import Event
@@ -64,6 +65,7 @@ class Reflectors:
         self._put = put
         self._on_listed = on_listed
         self._seed = seed
+        self._outage = Outage()
         self.on_more_listed: Callable[[], None] = lambda: None
         self._was_listed = False
         self._began_seconds = read_monotonic_seconds()
@@ -106,6 +108,7 @@ class Reflectors:
             partial(self._deliver, view),
             timing=_FIRST_TIMING if name in _FIRST_BACK else _LATER_TIMING,
             seed=self._seed + len(self.by_resource),
+            outage=self._outage,
             clock=read_monotonic_seconds,
         )
 
