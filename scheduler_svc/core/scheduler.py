@@ -366,13 +366,13 @@ class Scheduler:
 
     def next_deadline(self) -> float | None:
         """Give the monotonic second at which `expire` is due; None while nothing waits."""
-        deadlines = (
-            self.queue.next_deadline(),
-            self._bindings.next_deadline(),
-            self._node_events.next_deadline(),
-            self._groups.next_deadline(),
-        )
-        return min((d for d in deadlines if d is not None), default=None)
+        # Asked after each event and attempt, and mostly there is none.
+        deadlines = [self.queue.next_deadline(), self._bindings.next_deadline()]
+        if self._node_events.withheld:
+            deadlines.append(self._node_events.next_deadline())
+        if self.cluster.groups:
+            deadlines.append(self._groups.next_deadline())
+        return min([d for d in deadlines if d is not None], default=None)
 
     def drain_plugin_evaluations(self) -> Mapping[tuple[str, str, str], int]:
         """Give `ClassCache.drain_plugin_evaluations`, by plugin, extension point and profile."""

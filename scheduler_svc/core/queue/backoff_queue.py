@@ -114,8 +114,9 @@ class BackoffQueue:
 
     def next_completion_seconds(self) -> float:
         """Give the monotonic time at which the next backoff is over; inf if the queue is empty."""
-        heads = (heap.peek() for heap in self._heaps)
-        return min(
-            (q.backoff_expiration_seconds + _WINDOW_SECONDS for q in heads if q is not None),
-            default=inf,
-        )
+        first = inf
+        for heap in self._heaps:
+            queued = heap.peek()
+            if queued is not None:
+                first = min(first, queued.backoff_expiration_seconds + _WINDOW_SECONDS)
+        return first
