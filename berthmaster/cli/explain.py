@@ -11,7 +11,7 @@ from berthmaster import __version__
 from berthmaster.cli.failing import fail
 from berthmaster.cli.printing import make_console, print_rendered
 from kubeio.daemon import UsageError
-from kubeio.errors import KubeError
+from kubeio.errors import ForbiddenError, KubeError
 from kubeio.login import KubeConfigError
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.shell.config import ConfigurationError
@@ -46,6 +46,8 @@ def run(**flags: Any) -> None:
         fail(error, _BAD_USAGE)
     except (DocumentError, SnapshotError, InputError, KubeConfigError) as error:
         fail(error, _BAD_USAGE)
+    except ForbiddenError as error:
+        fail(f"{error}; which rights it takes is told in docs/explain.md", _FAILED)
     except (KubeError, SchedulerNotFoundError) as error:
         fail(error, _FAILED)
 

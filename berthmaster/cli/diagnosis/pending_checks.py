@@ -113,12 +113,17 @@ def _is(pods: Sequence[PendingPod], singular: str, plural: str) -> str:
 
 
 def explain_command(pod: PendingPod, facts: Facts) -> str:
-    """Give the command that tells each Node's verdict: by the scheduler, or by the cluster."""
+    """Give the command that tells each Node's verdict: by the scheduler, or by the cluster.
+
+    Who may not list Nodes is told what there is without them.
+    """
     installation = installation_of(pod.scheduler_name, facts.installations)
     command = f"berthmaster explain pod {pod.name} -n {pod.namespace}"
     if installation is not None and facts.scheduler_url:
         return f"{command} --server {facts.scheduler_url}"
     if installation is None or not installation.replicas:
+        if facts.nodes is None:
+            return f"kubectl -n {pod.namespace} describe pod {pod.name}"
         return f"{command} --from-cluster"
     if installation.lease_key and installation.lease_key != DEFAULT_LEASE:
         command += f" --lease {installation.lease_key}"

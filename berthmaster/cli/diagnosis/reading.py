@@ -105,5 +105,7 @@ class Reader:
             reason=reason,
             is_refused=isinstance(error, ForbiddenError),
         )
-        if found not in self.unread:
+        told = (msgspec.structs.replace(each, reason=reason) for each in self.unread)
+        # One missing right is told once, however many objects it keeps from us.
+        if found not in (told if found.is_refused else self.unread):
             self.unread.append(found)

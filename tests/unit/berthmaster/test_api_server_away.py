@@ -1,4 +1,4 @@
-"""Every command says alike which API server does not answer, or knows us not, and what to do."""
+"""Every command says alike which API server does not answer, or lets us not, and what to do."""
 
 import asyncio
 from pathlib import Path
@@ -50,6 +50,20 @@ async def test_it_knows_us_not(command: tuple[str, ...], tmp_path: Path) -> None
     assert (done.exit_code, done.stdout) == (FAILED[command[0]], "")
     assert f"the API server {url} does not know you: " in done.stderr
     assert "kubectl auth whoami" in done.stderr
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each[0] == "explain"])
+async def test_who_may_not_explain_is_told_where_the_rights_are(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        status = {"kind": "Status", "message": f"no {request.path} for you", "code": 403}
+        return web.json_response(status, status=403)
+
+    async with serving(refuse) as url:
+        done = await asyncio.to_thread(run, url, tmp_path, *command)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert " for you; which rights it takes is told in docs/explain.md" in done.stderr
 
 
 def test_a_scheduler_that_is_not_there_is_told_from_the_api_server(tmp_path: Path) -> None:

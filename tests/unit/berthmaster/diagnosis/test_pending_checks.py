@@ -261,6 +261,15 @@ def test_how_a_scheduler_is_asked_is_told_where_it_is_not_the_default() -> None:
     )
 
 
+def test_who_may_not_list_nodes_is_not_sent_to_list_them() -> None:
+    outside = (installation(replicas=()),)
+    found = judged(installations=outside, pending=(rejected(),))
+    explain = "berthmaster explain pod web -n shop --from-cluster"
+    assert only(found, "pods-unschedulable").next_command == explain
+    found = judged(installations=outside, pending=(rejected(),), nodes=None)
+    assert only(found, "pods-unschedulable").next_command == "kubectl -n shop describe pod web"
+
+
 def test_a_scope_has_pods_by_namespace_and_scheduler() -> None:
     assert Scope().has("a", "x")
     assert Scope(namespace="a").has("a", "x")
