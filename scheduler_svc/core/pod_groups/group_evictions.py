@@ -14,8 +14,9 @@ from scheduler_svc.core.failure import FailureHandler
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.group_texts import group_message
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
-from scheduler_svc.core.pod_groups.preempting import PreemptingTrial
+from scheduler_svc.core.pod_groups.preempting import FEW_MEMBERS, PreemptingTrial
 from scheduler_svc.core.pod_groups.returns import OWN, ROOM, GroupReturns
+from scheduler_svc.core.pod_groups.room import may_have_room
 from scheduler_svc.core.pod_groups.tried_group import TriedGroup
 from scheduler_svc.core.preemption import is_leaving
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle
@@ -61,6 +62,8 @@ class GroupEvictions:
             return None
         if self._has_victims_leaving(tried):
             return self.wait(tried, now)
+        if len(tried.members) > FEW_MEMBERS and not may_have_room(tried, self._cache):
+            return None
         for terms in terms_of_trials(tried, self._cache.columns, is_empty=True):
             trial = PreemptingTrial(cycle, self._cache, terms, now, stopwatch)
             trial.run(tried.members)

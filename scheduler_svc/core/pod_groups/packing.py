@@ -79,10 +79,10 @@ def _domains(
             continue
         mask = columns.live & (codes == code)
         room = (columns.allocatable if is_empty else columns.free)[:, mask]
-        held = {request: _held(room, vectors[request]) for request in requests}
-        held_count = sum(min(held[request], count) for request, count in requests.items())
-        spare_count = sum(held.values()) - held_count
-        found.append(Domain(code not in taken, spare_count, code, held_count))
+        held = {request: held_count(room, vectors[request]) for request in requests}
+        members = sum(min(held[request], count) for request, count in requests.items())
+        spare_count = sum(held.values()) - members
+        found.append(Domain(code not in taken, spare_count, code, members))
     enough = [domain for domain in found if domain.held_count >= tried.needed_count]
     if enough or not packing.is_required:
         return sorted(enough)
@@ -90,8 +90,8 @@ def _domains(
     return sorted(found, key=lambda domain: -domain.held_count)[:1]
 
 
-def _held(room: Int64Array, vector: Int64Array) -> int:
-    """Give how many Pods of a kind the Nodes have room for by resources."""
+def held_count(room: Int64Array, vector: Int64Array) -> int:
+    """Give how many Pods of a kind Nodes have room for by resources: int64 `(R, N)`, `(R,)`."""
     wanted = requested_rows(vector)
     counts = (room[wanted] // vector[wanted, None]).min(axis=0)
     return min(int(np.maximum(counts, 0).sum()), _UNBOUNDED)
