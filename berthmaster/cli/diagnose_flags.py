@@ -5,6 +5,7 @@ from typing import Final
 import click
 
 from berthmaster.cli import explain_flags
+from berthmaster.cli.completing import complete_namespaces
 from berthmaster.cli.daemon_flags import login_options
 from berthmaster.cli.grouped import GroupedCommand, GroupedOption
 
@@ -19,6 +20,7 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
         ("-n", "--namespace"),
         group=JUDGED,
         metavar="NAME",
+        shell_complete=complete_namespaces,
         help="Judge the Pods of this namespace alone.",
     ),
     GroupedOption(

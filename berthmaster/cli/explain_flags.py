@@ -5,6 +5,7 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
+from berthmaster.cli.completing import complete_namespaces, complete_pods
 from berthmaster.cli.daemon_flags import FILE
 from berthmaster.cli.grouped import GroupedCommand, GroupedOption
 from scheduler_svc.shell.explain.question import (
@@ -36,8 +37,11 @@ class Subject(click.Argument):
         return "pod NAME", "A Pod that exists; what is remembered of it, and how it stands now."
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the first word."""
-        words = () if ctx.params.get("words") else SUBJECTS
+        """Complete the first word, and after `pod` the name of one in the cluster."""
+        typed = ctx.params.get("words") or ()
+        if typed == ("pod",) and not ctx.params.get("snapshot"):
+            return complete_pods(ctx, self, incomplete)
+        words = () if typed else SUBJECTS
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
@@ -71,6 +75,7 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
         ("-n", "--namespace"),
         group=SOURCE,
         metavar="NAME",
+        shell_complete=complete_namespaces,
         help="The namespace of the Pod (else default), or of the pending Pods (else all).",
     ),
     GroupedOption(
