@@ -14,6 +14,7 @@ from kubeio.resources import ResourcePath
 AT_MOST: Final = 500
 """Names in one answer; of more, the first."""
 _SECONDS: Final = 2.0
+"""For the answer alone: to read a kubeconfig takes a busy machine as long again."""
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -34,13 +35,15 @@ def names_of(
     """Give the names of a resource of the core group; none where the cluster does not say them."""
     path = ResourcePath("", "v1", plural, namespace)
     try:
-        return asyncio.run(asyncio.wait_for(_listed(path, kubeconfig, context), _SECONDS))
-    except (KubeError, KubeConfigError, OSError):  # TimeoutError is one
+        return asyncio.run(_listed(path, kubeconfig, context))
+    except (KubeError, KubeConfigError):
         return []
 
 
 async def _listed(path: ResourcePath, kubeconfig: str | None, context: str | None) -> list[str]:
     credentials = await Credentials.load(kubeconfig, context=context)
     async with KubeClient(credentials, user_agent="berthmaster completion") as client:
-        page = await client.get_json(path.collection, _Page, params={"limit": str(AT_MOST)})
+        page = await client.get_json(
+            path.collection, _Page, params={"limit": str(AT_MOST)}, timeout_seconds=_SECONDS
+        )
     return [each.metadata.name for each in page.items or ()]

@@ -60,6 +60,25 @@ async def test_names_are_those_of_the_cluster(
         assert await asyncio.to_thread(completed, typed, incomplete) == names
 
 
+async def test_a_cluster_that_takes_its_time_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("berthmaster.cli.names._SECONDS", 0.05)
+    given_up = asyncio.Event()
+
+    async def silent(request: web.Request) -> web.StreamResponse:
+        del request
+        await given_up.wait()
+        return web.json_response({})
+
+    path = tmp_path / "kubeconfig"
+    async with serving(silent) as url:
+        write_kubeconfig(path, url)
+        typed = ["explain", "--kubeconfig", str(path), "pod"]
+        assert await asyncio.to_thread(completed, typed, "") == []
+        given_up.set()
+
+
 def test_of_a_cluster_that_is_away_nothing_is_completed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
