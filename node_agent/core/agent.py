@@ -152,10 +152,19 @@ class NodeAgent:
         self.known.remove(pod)
         if is_mirror(pod):
             return self.workers.note_mirror(pod.full_name, now)
-        if not self.config.has_seen_all_sources:
+        if not self.config.has_seen_all_sources and not self._has_ended(pod):
             self._removed_early[pod.metadata.uid] = pod
             return iter(())
         return self.workers.remove(pod, now)
+
+    def _has_ended(self, pod: Pod) -> bool:
+        """Whether a Pod's worker had done its work before the Pod's object went.
+
+        Nothing of it is left to be cleaned up, so it need not wait for a source that may
+        never be ready.
+        """
+        worker = self.workers.workers.get(pod.metadata.uid)
+        return worker is not None and worker.state is WorkerState.TERMINATED
 
     def _remove_late(self, now: Now) -> Iterator[WorkerStep]:
         removed, self._removed_early = self._removed_early, {}

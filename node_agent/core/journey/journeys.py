@@ -16,7 +16,14 @@ from node_agent.core.journey.phases import PHASES, Phase, Span, phase_span
 from node_agent.core.journey.pulls import KubeletEvent
 from node_agent.core.journey.startup import SkipReason, Startup, startup_of
 from node_agent.core.objects import Pod
-from node_agent.core.operations import Operation, Source, is_mirror, is_static
+from node_agent.core.operations import (
+    SEEN_ANNOTATION,
+    Operation,
+    Source,
+    annotation,
+    is_mirror,
+    is_static,
+)
 
 SETTLE_SECONDS: Final = 10.0
 FINISHED_LIMIT: Final = 1000
@@ -25,6 +32,10 @@ CLOCK_JUMP_NANOSECONDS: Final = 100_000_000
 
 _STARTUP: Final = len(PHASES)
 """Stands for the startup figures where phases have their index."""
+
+
+_Copy = tuple[str, str | None]
+"""The uid of a static Pod in the kubelet, and when the kubelet first saw it, as it writes that."""
 
 
 class JourneyReport(Protocol):
@@ -66,8 +77,8 @@ class Journeys:
         self._live: dict[str, Journey] = {}
         self._finished: dict[str, Journey] = {}
         self._static_uids: dict[str, str] = {}
-        self._kubelet_uids: dict[str, str] = {}
-        self._former_kubelet_uids: dict[str, str] = {}
+        self._kubelet_copies: dict[str, _Copy] = {}
+        self._former_copies: dict[str, _Copy] = {}
         self._due: dict[tuple[str, int], float] = {}
         self._reported: dict[str, set[int]] = {}
         self._listed: set[Source] = set()
@@ -120,6 +131,10 @@ class Journeys:
                 continue
             if journey.observe_kubelet(pod):
                 self._schedule(journey, now)
+        if self._former_copies:
+            shown = {_copy(pod) for pod in pods if is_static(pod)}
+            kept = {name: copy for name, copy in self._former_copies.items() if copy in shown}
+            self._former_copies = kept
 
     def files_read(self, uid: str, times: FileTimes, now: Now) -> None:
         """Take in the times of a Pod's directories."""
@@ -179,7 +194,8 @@ class Journeys:
         identity = journey.identity
         if identity.source == Source.API:
             return identity.uid
-        return self._kubelet_uids.get(identity.full_name)
+        copy = self._kubelet_copies.get(identity.full_name)
+        return None if copy is None else copy[0]
 
     def counts(self) -> tuple[int, int]:
         """Give how many journeys are under way, and how many of those that ended are kept."""
@@ -210,9 +226,9 @@ class Journeys:
         name = journey.identity.full_name  # under the same uid the Pod may have been renamed
         if self._static_uids.get(name) == uid:
             del self._static_uids[name]
-            former = self._kubelet_uids.pop(name, None)
+            former = self._kubelet_copies.pop(name, None)
             if former is not None:
-                self._former_kubelet_uids[name] = former
+                self._former_copies[name] = former
         self._schedule(journey, now)
         while len(self._finished) > self._finished_limit:
             self._evict(next(iter(self._finished)))
@@ -227,16 +243,17 @@ class Journeys:
     def _journey_of_kubelet_pod(self, pod: Pod) -> Journey | None:
         """Find a Pod by uid, a static one by name: nobody else can compute its uid.
 
-        What the kubelet still shows of a manifest's former state is passed over.
+        What the kubelet still shows of a manifest's former state is passed over. A manifest that
+        was taken away and put back has its uid again, and was seen anew.
         """
         if not is_static(pod):
             return self._live.get(pod.metadata.uid)
-        name, kubelet_uid = pod.full_name, pod.metadata.uid
+        name, copy = pod.full_name, _copy(pod)
         uid = self._static_uids.get(name)
-        if uid is None or self._former_kubelet_uids.get(name) == kubelet_uid:
+        if uid is None or self._former_copies.get(name) == copy:
             return None
-        self._former_kubelet_uids.pop(name, None)
-        self._kubelet_uids[name] = kubelet_uid
+        self._former_copies.pop(name, None)
+        self._kubelet_copies[name] = copy
         return self._live[uid]
 
     def _schedule(self, journey: Journey, now: Now) -> None:
@@ -281,6 +298,10 @@ class Journeys:
                 if journey.is_measured and not journey.clock_was_set:
                     self._report.skipped(SkipReason.CLOCK_SET)
                 journey.clock_was_set = True
+
+
+def _copy(pod: Pod) -> _Copy:
+    return pod.metadata.uid, annotation(pod, SEEN_ANNOTATION)
 
 
 def _figure(journey: Journey, index: int, best: dict[Step, Mark]) -> Span | Startup | None:

@@ -168,6 +168,25 @@ def test_workers_outlive_their_pods_until_all_sources_have_been_heard_of() -> No
     assert set(stage.agent.workers.workers) == {"uid-b"}
 
 
+def test_a_worker_that_has_ended_waits_for_no_source() -> None:
+    """A source may never be heard of, and Pods come and go all the time."""
+    stage = Stage(FILE, API)
+    for number in range(3):
+        name = f"p{number}"
+        stage.list(API, make_pod(name, status=status("Running", running())))
+        stage.list(
+            API,
+            make_pod(
+                name,
+                deletionTimestamp="2026-06-01T12:00:05Z",
+                status=status("Running", ended()),
+            ),
+        )
+        assert stage.list(API) == [f"REMOVE api uid-{name}", f"finished uid-{name}"]
+    assert dict(stage.agent.workers.workers) == {}
+    assert stage.list(FILE) == ["ADD file ", "sources seen"]
+
+
 def test_a_mirror_has_no_worker_of_its_own() -> None:
     stage = Stage(FILE, API)
     stage.list(API)

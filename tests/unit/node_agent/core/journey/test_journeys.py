@@ -1,5 +1,6 @@
 """Which Pods are timed, when a phase is counted, and how much is kept."""
 
+import tracemalloc
 from dataclasses import dataclass, field
 
 from node_agent.core.clock import Now
@@ -39,6 +40,13 @@ class Report:
 
     def skipped(self, reason: SkipReason) -> None:
         self.skips.append(reason)
+
+
+class DeafReport(Report):
+    """Counts nothing."""
+
+    def phase(self, phase: Phase, span: Span, workload_kind: str) -> None:
+        pass
 
 
 def started_agent(report: Report, *, finished_limit: int = 10) -> Journeys:
@@ -268,6 +276,42 @@ def test_what_the_kubelet_still_shows_of_an_old_manifest_is_passed_over() -> Non
     assert kubelet_seen(journeys, "ours-2") is None
     journeys.kubelet_listed([static_pod("theirs-2", 20)], at(21))
     assert kubelet_seen(journeys, "ours-2") == nanoseconds(20)
+
+
+def test_a_manifest_that_was_put_back_unchanged_is_found_in_the_kubelet_again() -> None:
+    """As static Pods are restarted: the kubelet's uid, a hash, is the same as before."""
+    journeys = started_agent(Report())
+    journeys.pod_operation(ADD, Source.FILE, static_pod("ours"), at(1))
+    journeys.kubelet_listed([static_pod("theirs", 1.5)], at(3))
+    journeys.pod_operation(REMOVE, Source.FILE, static_pod("ours"), at(10))
+    journeys.pod_operation(ADD, Source.FILE, static_pod("ours"), at(11))
+    journeys.kubelet_listed([static_pod("theirs", 1.5)], at(11))
+    assert kubelet_seen(journeys, "ours") is None
+    journeys.kubelet_listed([static_pod("theirs", 11.5)], at(12))
+    assert kubelet_seen(journeys, "ours") == nanoseconds(11.5)
+    (journey,) = journeys.live()
+    assert journeys.kubelet_uid(journey) == "theirs"
+
+
+def test_nothing_is_kept_of_manifests_that_neither_side_has() -> None:
+    journeys = started_agent(DeafReport(), finished_limit=1)
+    annotations = static_pod("x", 1.5).metadata.annotations
+    web = make_pod("web-n", uid="web", annotations=annotations)
+    before = 0
+    tracemalloc.start()
+    try:
+        for number in range(2000):
+            pod = make_pod(f"{number}-n", uid=f"ours-{number}", annotations=annotations)
+            journeys.pod_operation(ADD, Source.FILE, pod, at(number))
+            journeys.kubelet_listed([pod, web], at(number))
+            journeys.pod_operation(REMOVE, Source.FILE, pod, at(number))
+            journeys.kubelet_listed([web], at(number))
+            if number == 1000:
+                before, _ = tracemalloc.get_traced_memory()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 50_000
 
 
 def test_a_static_pod_that_was_renamed_under_its_uid_is_gone_by_both_names() -> None:
