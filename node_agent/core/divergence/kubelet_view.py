@@ -5,10 +5,14 @@ its own status, no mirrors; ``/runningpods``: what the container runtime has), v
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from node_agent.core.clock import Now
 from node_agent.core.objects import Pod
 from node_agent.core.operations import SOURCE_ANNOTATION, Source, annotation, is_static
+
+OTHER_SOURCE: Final = "other"
+_SOURCES: Final = frozenset(source.value for source in Source)
 
 
 class KubeletView:
@@ -44,9 +48,10 @@ class KubeletView:
         return self._static_by_name.get(full_name)
 
     def count_by_source(self) -> dict[str, int]:
-        """Count the Pods of each source."""
+        """Count the Pods of each source; one that no kubelet has is ``other``."""
         counts: dict[str, int] = {}
         for pod in self.pods:
-            source = annotation(pod, SOURCE_ANNOTATION) or Source.API.value
+            told = annotation(pod, SOURCE_ANNOTATION) or Source.API.value
+            source = told if told in _SOURCES else OTHER_SOURCE
             counts[source] = counts.get(source, 0) + 1
         return counts

@@ -23,3 +23,8 @@ def test_a_static_pod_is_found_by_name() -> None:
 def test_pods_are_counted_by_source() -> None:
     view = view_of(static_pod(), seen("a"), seen("b"), make_pod("c"))
     assert view.count_by_source() == {"file": 1, "api": 3}
+
+
+def test_sources_that_no_kubelet_has_are_counted_together() -> None:
+    odd = [make_pod(str(n), annotations={"kubernetes.io/config.source": str(n)}) for n in range(9)]
+    assert view_of(seen("a"), *odd).count_by_source() == {"api": 1, "other": 9}
