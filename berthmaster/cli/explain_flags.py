@@ -164,7 +164,8 @@ OPTIONS: Final[tuple[click.Parameter, ...]] = (
         metavar="NAMESPACE/NAME",
         default=DEFAULT_LEASE,
         show_default=True,
-        help="The Lease that its leader holds.",
+        help="The Lease that its leader holds; of the chart's schedulers NAMESPACE/RELEASE, "
+        "berthmaster/berthmaster if it was installed as its documents say.",
     ),
     GroupedOption(
         ("--secure-port", "port"),
@@ -198,6 +199,7 @@ command: Final = GroupedCommand(
       berthmaster explain --from-cluster --pod web.yaml
       # what the running scheduler thinks of a Pod, and why it decided as it did
       berthmaster explain pod web -n shop
+      berthmaster explain pod web -n shop --lease berthmaster/berthmaster
       berthmaster explain decision 5d1f02ab-1c
       berthmaster explain --all-pending --server https://127.0.0.1:10259
 
