@@ -27,6 +27,10 @@ class GroupMembers:
         self._group_of: dict[str, GroupName] = {}
         self._candidate_counts: dict[GroupName, int] = {}
 
+    def __contains__(self, uid: str) -> bool:
+        """Whether a Pod is a member of any group."""
+        return uid in self._group_of
+
     def __len__(self) -> int:
         """Count the groups that have members."""
         return len(self._groups)

@@ -21,6 +21,7 @@ from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.extenders import Extenders
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.group_objects import GroupName
+from scheduler_svc.core.pod_groups.begun_bindings import BegunBindings
 from scheduler_svc.core.pod_groups.group_evictions import GroupEvictions
 from scheduler_svc.core.pod_groups.holds import Holds
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
@@ -48,6 +49,7 @@ class GroupCycle:
         evictions: GroupEvictions,
         extenders: Extenders,
         holds: Holds,
+        begun: BegunBindings,
     ) -> None:
         self._cycles = cycles
         self._cache = cache
@@ -56,6 +58,7 @@ class GroupCycle:
         self._evictions = evictions
         self._extenders = extenders
         self._holds = holds
+        self._begun = begun
 
     def run(
         self, queued: QueuedPodInfo, name: GroupName, now: Now, stopwatch: Stopwatch | None = None
@@ -166,6 +169,7 @@ class GroupCycle:
             node_name = self._cache.columns.names[placed.row]
             self._holds.nominations.end(placed.queued.pod, now, placed_on=node_name)
         self._holds.leave(tried.name, now)
+        self._begun.begin(tried.name, trial.placed)
         effects: list[Effect] = []
         for placed in trial.placed:
             effects += trial.cycle.placing.bind(placed, now, now, trial.stopwatch)

@@ -10,6 +10,7 @@ from scheduler_svc.core.extenders import Extenders
 from scheduler_svc.core.failure import FailureHandler
 from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.group_objects import GroupName
+from scheduler_svc.core.pod_groups.begun_bindings import BegunBindings
 from scheduler_svc.core.pod_groups.group_cycle import GroupCycle
 from scheduler_svc.core.pod_groups.group_events import GroupEvents
 from scheduler_svc.core.pod_groups.group_evictions import GroupEvictions
@@ -44,6 +45,7 @@ class PodGroups:
         self._cache = cache
         self._queue = queue
         self._holds = Holds(evictions.nominations, timing)
+        self._begun = BegunBindings(cache, self._holds)
         returns = GroupReturns(failures, self._holds)
         self.events = GroupEvents(cache, queue, self._holds)
         self._cycle = GroupCycle(
@@ -54,6 +56,7 @@ class PodGroups:
             evictions=GroupEvictions(cache, failures, evictions, returns),
             extenders=extenders,
             holds=self._holds,
+            begun=self._begun,
         )
 
     @property
@@ -67,7 +70,11 @@ class PodGroups:
         return self._holds.held_count
 
     def group_to_try(self, pod: PodInfo) -> GroupName | None:
-        """Give the group that a popped Pod is to be tried with; None for one on its own."""
+        """Give the group that a popped Pod is to be tried with; None for one on its own.
+
+        Members that have been turned back meanwhile have their room kept from now on.
+        """
+        self._begun.review()
         if pod.group is None or not self._cycle.decides(pod):
             return None
         return pod.group

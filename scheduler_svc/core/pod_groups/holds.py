@@ -58,10 +58,10 @@ class _Hold(msgspec.Struct):
 
 
 class _Place(msgspec.Struct):
-    """The place of a lost member, and until when it is kept."""
+    """The place of a lost member, and until when it is kept; None: from the next look on."""
 
     pod: PodInfo
-    until_seconds: float
+    until_seconds: float | None
 
 
 _NO_PLACES: Final[Mapping[str, _Place]] = {}
@@ -199,6 +199,12 @@ class Holds:
         places[place.uid] = _Place(place, now.monotonic_seconds + seconds)
         self.nominations.set(place, pod.node_name, now)
 
+    def keep_room(self, pod: PodInfo, node_name: str, name: GroupName) -> None:
+        """Keep the place of a member that has not got to its Node, until it is tried again."""
+        place = msgspec.structs.replace(pod, uid=f"{_PLACE}{pod.uid}", node_name=node_name)
+        self._places.setdefault(name, {})[place.uid] = _Place(place, None)
+        self._nominator.nominate(place, node_name)
+
     def withdraw(self, uids: Iterable[str], name: GroupName) -> dict[str, tuple[PodInfo, str]]:
         """Drop what is kept for a group for a moment, so that it is not in its own way.
 
@@ -228,15 +234,20 @@ class Holds:
             self._line_up(name, hold.priority)
             self._choose_head(now)
         for name, places in list(self._places.items()):
-            over = [uid for uid, place in places.items() if place.until_seconds <= seconds]
+            over = [uid for uid, place in places.items() if self._is_over(place, seconds)]
             self._release([places.pop(uid).pod for uid in over], now)
             if not places:
                 del self._places[name]
 
+    def _is_over(self, place: _Place, now_seconds: float) -> bool:
+        if place.until_seconds is None:
+            place.until_seconds = now_seconds + self._timing.hold_seconds
+        return place.until_seconds <= now_seconds
+
     def next_deadline(self) -> float | None:
         """Give the second at which a group is due, or room has been kept for long enough."""
         kept = chain.from_iterable(places.values() for places in self._places.values())
-        deadlines = [place.until_seconds for place in kept]
+        deadlines = [place.until_seconds or 0.0 for place in kept]
         if self._held is not None:
             deadlines.append(self._held[1].until_seconds)
         head = self._head_deadline()
