@@ -21,8 +21,10 @@ from scheduler_svc.core.pod_groups import GroupTiming
 from scheduler_svc.shell.app import run_scheduler
 from scheduler_svc.shell.config import ConfigurationError, to_document
 from scheduler_svc.shell.custom_plugins import PluginLoadError
+from scheduler_svc.shell.custom_plugins.watching import PluginWatch
 from scheduler_svc.shell.options import SchedulerOptions
-from scheduler_svc.shell.profiles import ProfileError
+from scheduler_svc.shell.profiles import ProfileError, make_profiles
+from scheduler_svc.shell.scheduler_profiles.validation import plugin_registry
 from scheduler_svc.shell.startup import effective_configuration, load_plugins, plan_start, surprises
 
 
@@ -71,8 +73,10 @@ def _read_options(flags: dict[str, Any]) -> SchedulerOptions:
 
 
 def _write_configuration(options: SchedulerOptions, path: str) -> None:
+    """Write it if a scheduler would start with it; files that it names need not be here."""
     custom = load_plugins(options)
     configuration = effective_configuration(options, custom)
+    make_profiles(configuration, plugin_registry(custom, PluginWatch()).factories)
     for surprise in surprises(configuration):
         click.echo(f"Note: {surprise}", err=True)
     document = to_document(configuration)

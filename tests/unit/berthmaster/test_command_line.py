@@ -328,6 +328,46 @@ def test_bind_address_is_an_ip(started: list[StartPlan], address: str) -> None:
     assert started == []
 
 
+PLUGIN = """\
+from berthmaster.plugin import Args, NodePlugin
+
+class QuotaArgs(Args, frozen=True):
+    limits: dict[str, int]
+
+class Quota(NodePlugin[QuotaArgs]):
+    args_type = QuotaArgs
+
+    def filter(self, pod, node):
+        return None
+"""
+QUOTA = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{{pluginConfig: [{{name: Quota, args: {args}}}]}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "mistake"),
+    [
+        ("{limits: {data: 10}}", ""),
+        ("{limits: {data: ten}}", "args.limits.data: Invalid value"),
+        ("{limit: {data: 10}}", 'args.limit: Unknown field: "limit"'),
+    ],
+)
+def test_a_configuration_is_checked_with_the_arguments_of_plugins(
+    args: str, mistake: str, tmp_path: Path
+) -> None:
+    plugin, path = tmp_path / "quota.py", tmp_path / "scheduler.yaml"
+    plugin.write_text(PLUGIN)
+    path.write_text(QUOTA.format(args=args))
+    flags = ("--config", str(path), "--plugin", f"{plugin}:Quota")
+    result = invoke("scheduler", *flags, "--write-config-to", "-")
+    assert (result.exit_code, bool(result.stdout)) == ((2, False) if mistake else (0, True))
+    assert mistake in result.stderr
+    assert not mistake or f"{path}:3:" in result.stderr
+
+
 def test_shells_complete_commands_with_what_they_do() -> None:
     completion = BashComplete(cli, {}, PROGRAM, "_BERTHMASTER_COMPLETE")
     items = completion.get_completions([], "")
