@@ -32,29 +32,40 @@ def is_held_by_its_group(pod: PendingPod) -> bool:
 
 def check_pod_groups(pods: Iterable[PendingPod], facts: Facts) -> Iterator[Finding]:
     """Judge the groups of Pods for which `is_held_by_its_group`: the largest first."""
-    groups: dict[tuple[str, str, str], list[PendingPod]] = defaultdict(list)
+    groups: dict[tuple[str, str], dict[str, list[PendingPod]]] = defaultdict(dict)
     for pod in pods:
         told = read_group_message(pod.message)
         if told is not None:
-            groups[pod.namespace, told.name, told.reason].append(pod)
-    for (namespace, name, reason), members in sorted(
-        groups.items(), key=lambda item: (-len(item[1]), item[0])
-    ):
-        members.sort(key=lambda pod: (pod.waiting_since, pod.key))
-        age = max(facts.now - members[0].waiting_since, 0.0)
-        count = len(members)
-        yield Finding(
-            check="pod-groups-waiting",
-            severity=Severity.PROBLEM if age >= SETTLING_SECONDS else Severity.WARNING,
-            area=Area.PENDING,
-            what=f"{'1 Pod waits' if count == 1 else f'{count} Pods wait'} for the group "
-            f"{namespace}/{name}: {reason}.",
-            why=_MISSING_WHY if is_missing(reason) else _WAITING_WHY,
-            next_command=f"kubectl -n {namespace} get podgroups"
-            if is_missing(reason)
-            else f"kubectl -n {namespace} describe podgroup {name}",
-            count=count,
-            objects=tuple(pod.key for pod in members[:OBJECTS_TOLD]),
-            since_seconds=age,
-            detail=tuple(members[0].message.split("; ")[1:]),
-        )
+            groups[pod.namespace, told.name].setdefault(told.reason, []).append(pod)
+    findings = [_waiting(*key, by_reason, facts.now) for key, by_reason in groups.items()]
+    yield from sorted(findings, key=lambda finding: (-finding.count, finding.what))
+
+
+def _waiting(
+    namespace: str, name: str, by_reason: dict[str, list[PendingPod]], now: float
+) -> Finding:
+    """Tell of one group; where its members say different things, what most of them say."""
+    reason, *others = sorted(by_reason, key=lambda each: (-len(by_reason[each]), each))
+    members = sorted(
+        (pod for pods in by_reason.values() for pod in pods),
+        key=lambda pod: (pod.waiting_since, pod.key),
+    )
+    age = max(now - members[0].waiting_since, 0.0)
+    count = len(members)
+    detail = by_reason[reason][0].message.split("; ")[1:]
+    detail += [f"Of {len(by_reason[other])} of them it is said: {other}." for other in others]
+    return Finding(
+        check="pod-groups-waiting",
+        severity=Severity.PROBLEM if age >= SETTLING_SECONDS else Severity.WARNING,
+        area=Area.PENDING,
+        what=f"{'1 Pod waits' if count == 1 else f'{count} Pods wait'} for the group "
+        f"{namespace}/{name}: {reason}.",
+        why=_MISSING_WHY if is_missing(reason) else _WAITING_WHY,
+        next_command=f"kubectl -n {namespace} get podgroups"
+        if is_missing(reason)
+        else f"kubectl -n {namespace} describe podgroup {name}",
+        count=count,
+        objects=tuple(pod.key for pod in members[:OBJECTS_TOLD]),
+        since_seconds=age,
+        detail=tuple(detail),
+    )

@@ -17,6 +17,19 @@ def test_the_pods_of_a_group_are_one_finding() -> None:
     assert "pods-unschedulable" not in judged(pending=pods)
 
 
+def test_a_group_whose_members_were_told_at_different_times_is_one_finding() -> None:
+    former = TEXT.replace("6 fit: 2", "5 fit: 3")
+    texts = [former, TEXT, former, TEXT, TEXT]
+    pods = tuple(rejected(f"train-{n}", message=text) for n, text in enumerate(texts))
+    finding = only(judged(pending=pods), "pod-groups-waiting")
+    assert finding.what == f"5 Pods wait for the group shop/train: {SHORT}."
+    assert finding.detail == (
+        "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+        "Of 2 of them it is said: needs 8, 5 fit: 3 lack nvidia.com/gpu.",
+    )
+    assert finding.count == 5
+
+
 def test_a_group_that_does_not_exist_is_not_to_be_described() -> None:
     pod = rejected("a", message="pod group train: PodGroup shop/train does not exist")
     finding = only(judged(pending=(pod,)), "pod-groups-waiting")
