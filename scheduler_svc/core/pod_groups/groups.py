@@ -18,7 +18,7 @@ from scheduler_svc.core.pod_groups.holds import GroupTiming, Holds
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
 from scheduler_svc.core.pod_groups.plan import plan
 from scheduler_svc.core.pod_groups.returns import GroupReturns
-from scheduler_svc.core.pod_groups.tried_group import gather
+from scheduler_svc.core.pod_groups.tried_group import gather, is_beyond_all_nodes
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle
@@ -111,7 +111,9 @@ class PodGroups:
         cycle = self._cycles[members[0].pod.scheduler_name]
         kept = self._holds.withdraw((pod.uid for pod in tried.pods), name)
         places: list[tuple[PodInfo, str]] = []
-        for terms in terms_of_trials(tried, self._cache.columns, is_empty=True):
+        columns = self._cache.columns
+        is_hopeless = is_beyond_all_nodes(tried, columns)
+        for terms in () if is_hopeless else terms_of_trials(tried, columns, is_empty=True):
             places = plan(cycle, self._cache, tried.members, tried.needed_count, terms, now)
             if places:
                 break

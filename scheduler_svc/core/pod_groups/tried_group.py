@@ -7,6 +7,7 @@ import numpy as np
 
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.columns import PODS_ROW, NodeColumns
+from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.group_objects import Group, GroupName
 from scheduler_svc.core.pod_groups.hindrance import enumerated
 from scheduler_svc.core.pods import PodInfo
@@ -79,21 +80,31 @@ def gather(
     return TriedGroup(name, group, ordered, [(pod, row) for pod, row in rows if row is not None])
 
 
-def missing_resources(tried: TriedGroup, columns: NodeColumns) -> str:
+def is_beyond_all_nodes(tried: TriedGroup, columns: NodeColumns) -> bool:
+    """Whether the group's minResources are more than all Nodes would have without any Pods."""
+    try:
+        return bool(missing_resources(tried, columns, is_empty=True))
+    except InputError:
+        return True
+
+
+def missing_resources(tried: TriedGroup, columns: NodeColumns, *, is_empty: bool = False) -> str:
     """Say which of the group's minResources all Nodes together have not; "" if none is lacking.
 
-    What counts is what is free, and what members have already: so does scheduler-plugins.
+    What counts is what is free, and what members have already: so does scheduler-plugins. With
+    `is_empty` it is all that Nodes have.
     Raises `InputError` for a quantity that is none: the API server takes some that we do not.
     """
     own = np.zeros(len(columns.allocatable), dtype=np.int64)
-    for pod, _ in tried.placed:
+    for pod, _ in () if is_empty else tried.placed:
         own += columns.vector(pod.requests)
     lacking = []
     for name, text in sorted((tried.group.min_resources or {}).items()):
         quantity = parse_quantity(text)
         wanted = milli_value(quantity) if name == CPU else unit_value(quantity)
         row = columns.resource_row(name)
-        available = int(np.maximum(columns.free[row][columns.live], 0).sum() + own[row])
+        there = columns.allocatable if is_empty else columns.free
+        available = int(np.maximum(there[row][columns.live], 0).sum() + own[row])
         if available < wanted:
             lacking.append(name)
     return enumerated(lacking)

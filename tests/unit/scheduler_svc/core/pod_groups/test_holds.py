@@ -249,3 +249,19 @@ def test_a_group_whose_last_member_is_being_deleted_has_no_room_kept() -> None:
     stage.wait(61)
     assert len(stage.scheduler.nominator) == 0
     assert stage.scheduler.statistics().waiting_group_count == 0
+
+
+@pytest.mark.parametrize(("cpu", "is_held"), [("5", False), ("4", True), ("many", False)])
+def test_no_room_is_kept_where_min_resources_are_more_than_all_nodes_have(
+    cpu: str, is_held: bool
+) -> None:
+    """The group is not even tried then."""
+    placed = [make_pod_info("lasting", node="n1", requests={"cpu": "1"})]
+    group = make_group(min_count=1, min_resources={"cpu": "4"})
+    stage = Stage(nodes=["n1"], groups=[group], placed=placed)
+    stage.add(make_member("small", requests={"cpu": "1"}))
+    stage.run()
+    # Its turn for room may come before it is tried again.
+    stage.tell_group(make_group(min_count=1, min_resources={"cpu": cpu}))
+    stage.wait(61)
+    assert bool(stage.scheduler.nominator.node_names) is is_held
