@@ -78,7 +78,7 @@ class GroupCycle:
         if group is None or obstacle:
             return self._returns.reject(members, name, obstacle, now)
         tried = gather(name, group, groups.of(name), members, self._cache)
-        obstacle = self._obstacle(tried)
+        obstacle = self.obstacle(tried)
         if obstacle:
             return self._refuse(tried, obstacle, now)
         cycle = self._cycles[queued.pod.scheduler_name]
@@ -105,7 +105,7 @@ class GroupCycle:
         self._holds.stop_waiting(tried.name, now)
         return self._returns.reject(tried.members, tried.name, reason, now)
 
-    def _obstacle(self, tried: TriedGroup) -> str:
+    def obstacle(self, tried: TriedGroup) -> str:
         """Say what keeps the members from being decided together; "" if nothing does."""
         known = self._cache.cluster.groups.of(tried.name).values()
         waiting = [pod for pod in known if not pod.node_name and not pod.is_terminating]

@@ -28,13 +28,17 @@ _MEMBER_DELETE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 
 class GroupEvents:
-    """Keeps the members up to date, and calls groups; `incomplete` tells those that wait."""
+    """Keeps the members up to date, and calls groups; `incomplete` tells those that wait.
+
+    `found_bound` are groups of which somebody else has bound a member, to be looked at.
+    """
 
     def __init__(self, cache: Cache, queue: SchedulingQueue, holds: Holds) -> None:
         self._cache = cache
         self._groups: GroupMembers = cache.cluster.groups
         self._queue = queue
         self._holds = holds
+        self.found_bound: set[GroupName] = set()
         self.incomplete = IncompleteGroups(self._groups, queue, holds)
 
     def note(self, pod: PodInfo, now: Now) -> GroupName | None:
@@ -49,9 +53,12 @@ class GroupEvents:
             return None
         if old is not None and pod.is_terminating and not old.is_terminating:
             self._lose(pod, name, now)
+        is_news = pod.node_name and (old is None or not old.node_name)
+        is_found = is_news and pod.uid not in self._cache
+        if is_found:
+            self.found_bound.add(name)
         if old is not None and is_candidate(pod) == is_candidate(old):
-            is_bound = pod.node_name and not old.node_name
-            return name if is_bound and pod.uid not in self._cache else None
+            return name if is_found else None
         self.incomplete.note(name, now)
         return name
 
@@ -81,6 +88,7 @@ class GroupEvents:
         self.incomplete.note(pod.group, now)
         left = self._groups.of(pod.group)
         if not left:
+            self.found_bound.discard(pod.group)
             self._holds.leave(pod.group, now)
         elif all(member.node_name for member in left.values()):
             self._holds.stop_waiting(pod.group, now)

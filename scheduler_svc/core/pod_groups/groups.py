@@ -1,6 +1,7 @@
 """All that the scheduler does about groups, connected."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
@@ -18,10 +19,14 @@ from scheduler_svc.core.pod_groups.holds import GroupTiming, Holds
 from scheduler_svc.core.pod_groups.packing import terms_of_trials
 from scheduler_svc.core.pod_groups.plan import plan
 from scheduler_svc.core.pod_groups.returns import GroupReturns
-from scheduler_svc.core.pod_groups.tried_group import gather, is_beyond_all_nodes
+from scheduler_svc.core.pod_groups.trial import Trial
+from scheduler_svc.core.pod_groups.tried_group import TriedGroup, gather, is_beyond_all_nodes
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo, SchedulingQueue
 from scheduler_svc.core.scheduling_cycle import SchedulingCycle
+
+_NOT_FOR_LONG: Final = Now(0.0, 0.0)
+"""Of a trial that is undone at once: no time matters."""
 
 
 class PodGroups:
@@ -72,9 +77,12 @@ class PodGroups:
     def group_to_try(self, pod: PodInfo) -> GroupName | None:
         """Give the group that a popped Pod is to be tried with; None for one on its own.
 
-        Members that have been turned back meanwhile have their room kept from now on.
+        Members that have been turned back meanwhile have their room kept from now on, and those
+        of groups that were found half bound.
         """
         self._begun.review()
+        if self.events.found_bound:
+            self._complete_half_bound()
         if pod.group is None or not self._cycle.decides(pod):
             return None
         return pod.group
@@ -93,22 +101,53 @@ class PodGroups:
         self._keep_room(now)
         return self.events.incomplete.expire(now)
 
+    def _complete_half_bound(self) -> None:
+        """Keep room for the rest of groups of which somebody else has bound a part.
+
+        A scheduler may have been killed between two Bindings. Whoever waited then may be popped
+        before the rest, and the group would be short for as long as that runs.
+        """
+        found, self.events.found_bound = self.events.found_bound, set()
+        for name in found:
+            tried = self._waiting(name)
+            if tried is not None and tried.placed and tried.is_short:
+                self._keep_room_for_rest(tried)
+
+    def _keep_room_for_rest(self, tried: TriedGroup) -> None:
+        if self._cycle.obstacle(tried):
+            return
+        cycle, columns = self._cycles[tried.members[0].pod.scheduler_name], self._cache.columns
+        for terms in terms_of_trials(tried, columns):
+            trial = Trial(cycle, self._cache, terms, {}, _NOT_FOR_LONG)
+            trial.run(tried.members)
+            placed = [(p.queued.pod, columns.names[p.row]) for p in trial.placed]
+            trial.undo()
+            if len(placed) >= tried.needed_count:
+                for pod, node_name in placed[: tried.needed_count]:
+                    self._holds.keep_room(pod, node_name, tried.name)
+                return
+
+    def _waiting(self, name: GroupName) -> TriedGroup | None:
+        """Give a group with the members that may be tried; None if it or they are not there."""
+        groups = self._cache.cluster.groups
+        known, group = groups.of(name), groups.group(name)
+        waiting = [queued for uid in known if (queued := self._queue.get(uid)) is not None]
+        members = [q for q in waiting if not q.is_gated and not q.pod.is_terminating]
+        members = [queued for queued in members if self._cycle.decides(queued.pod)]
+        if group is None or not members:
+            return None
+        return gather(name, group, known, members, self._cache)
+
     def _keep_room(self, now: Now) -> None:
         self._holds.expire(now)
         name = self._holds.due_group(now)
         if name is None:
             return
-        groups = self._cache.cluster.groups
-        known = groups.of(name)
-        waiting = [queued for uid in known if (queued := self._queue.get(uid)) is not None]
-        members = [q for q in waiting if not q.is_gated and not q.pod.is_terminating]
-        members = [queued for queued in members if self._cycle.decides(queued.pod)]
-        group = groups.group(name)
-        if group is None or not members:
+        tried = self._waiting(name)
+        if tried is None:
             self._holds.stop_waiting(name, now)
             return
-        tried = gather(name, group, known, members, self._cache)
-        cycle = self._cycles[members[0].pod.scheduler_name]
+        cycle = self._cycles[tried.members[0].pod.scheduler_name]
         kept = self._holds.withdraw((pod.uid for pod in tried.pods), name)
         places: list[tuple[PodInfo, str]] = []
         columns = self._cache.columns
@@ -118,7 +157,7 @@ class PodGroups:
             if places:
                 break
         self._holds.restore(kept)
-        self._holds.hold(name, tried.priority, places, group.hold_seconds, now)
+        self._holds.hold(name, tried.priority, places, tried.group.hold_seconds, now)
 
     def next_deadline(self) -> float | None:
         """Give the monotonic second at which `expire` has something to do."""
