@@ -30,6 +30,14 @@ from node_agent.core.journey.journey import Journey, identify
 from node_agent.core.journey.pulls import KubeletEvent
 from node_agent.core.journey.timeline import Timeline, timeline_of
 from node_agent.core.objects import Pod, WirePod, read_pod
+from node_agent.core.operations import (
+    MIRROR_ANNOTATION,
+    SEEN_ANNOTATION,
+    SOURCE_ANNOTATION,
+    Source,
+    annotation,
+    is_mirror,
+)
 from node_agent.shell.defaults import DEFAULT_PORT
 from node_agent.shell.journey.pod_events import list_events
 from node_agent.shell.kubelet.client import decode_pods
@@ -186,12 +194,10 @@ async def _from_objects(
 ) -> Told:
     events: list[KubeletEvent] = []
     try:
-        events = await list_events(client, request.namespace, pod.metadata.uid)
+        events = await list_events(client, request.namespace, _kubelet_uid(pod))
     except KubeError as error:
         notes.append(f"its Events cannot be read: {error}")
-    journey = Journey(identify(pod, "api"))
-    journey.is_measured = False
-    journey.observe_kubelet(pod)
+    journey = _journey_of(pod)
     journey.observe_events(events)
     teller = "API objects and Events alone: most times are whole seconds"
     if request.ask_kubelet and pod.spec.node_name:
@@ -200,6 +206,36 @@ async def _from_objects(
     cause, detail = _cause_of(pod, events)
     timeline = timeline_of(journey, node_name=pod.spec.node_name, cause=cause, cause_detail=detail)
     return Told(timeline, teller, notes)
+
+
+def _journey_of(pod: Pod) -> Journey:
+    """Begin a journey with what the API server's object tells.
+
+    A mirror tells of its static Pod: also when the kubelet saw that. On another Pod this
+    annotation is a copy of some other's, since the kubelet writes it nowhere else.
+    """
+    source = Source.API.value
+    if is_mirror(pod):
+        source = annotation(pod, SOURCE_ANNOTATION) or Source.FILE.value
+    journey = Journey(identify(pod, source))
+    journey.is_measured = False
+    journey.observe_kubelet(pod if is_mirror(pod) else _without_seen(pod))
+    return journey
+
+
+def _without_seen(pod: Pod) -> Pod:
+    annotations = {
+        key: text
+        for key, text in (pod.metadata.annotations or {}).items()
+        if key != SEEN_ANNOTATION
+    }
+    metadata = msgspec.structs.replace(pod.metadata, annotations=annotations)
+    return msgspec.structs.replace(pod, metadata=metadata)
+
+
+def _kubelet_uid(pod: Pod) -> str:
+    """Give the uid under which the kubelet knows a Pod: a mirror names its static Pod's."""
+    return annotation(pod, MIRROR_ANNOTATION) or pod.metadata.uid
 
 
 async def _ask_kubelet(client: KubeClient, pod: Pod, journey: Journey, notes: list[str]) -> None:
@@ -212,7 +248,7 @@ async def _ask_kubelet(client: KubeClient, pod: Pod, journey: Journey, notes: li
         notes.append(f"its kubelet cannot be asked: {error}")
         return
     for copy in copies:
-        if copy.metadata.uid == pod.metadata.uid:
+        if copy.metadata.uid == _kubelet_uid(pod):
             journey.observe_kubelet(copy)
             return
     notes.append("its kubelet does not show the Pod")

@@ -219,6 +219,14 @@ class Pod(ApiStruct, frozen=True):
         return f"{self.metadata.name}_{self.metadata.namespace}"
 
 
+def without_status(pod: Pod) -> Pod:
+    """Give a manifest's Pod without the status that the manifest may have.
+
+    One that was made of a Pod's YAML tells what that Pod did, not what this one does.
+    """
+    return msgspec.structs.replace(pod, status=PodStatus())
+
+
 def read_pod(wire: WirePod) -> Pod:
     """Make a Pod of its document.
 

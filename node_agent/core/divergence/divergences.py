@@ -11,12 +11,18 @@ import msgspec
 
 from node_agent.core.clock import NANOSECONDS, Now
 from node_agent.core.divergence.causes import Diagnosis, KubeletEvidence, diagnose
-from node_agent.core.divergence.comparison import DivergenceKind, Finding, compare, source_of
+from node_agent.core.divergence.comparison import DivergenceKind, Finding, compare
 from node_agent.core.divergence.kubelet_view import KubeletView
 from node_agent.core.journey.journey import FileTimes
 from node_agent.core.known_pods import KnownPods
-from node_agent.core.objects import Pod
-from node_agent.core.operations import SEEN_ANNOTATION, Operation, Source, annotation
+from node_agent.core.objects import Pod, without_status
+from node_agent.core.operations import (
+    SEEN_ANNOTATION,
+    Operation,
+    Source,
+    annotation,
+    is_static,
+)
 from node_agent.core.timestamps import unix_nanoseconds
 
 CONFIRMING_COMPARISONS: Final = 2
@@ -240,8 +246,10 @@ class Divergences:
     def _diagnose(self, pod: Pod) -> Diagnosis | None:
         uid = pod.metadata.uid
         copy = None if self._view is None else self._view.counterpart(pod)
-        if source_of(pod) != Source.API and copy is not None:
-            pod = msgspec.structs.replace(pod, status=copy.status)
+        if is_static(pod):
+            pod = without_status(pod)
+            if copy is not None:
+                pod = msgspec.structs.replace(pod, status=copy.status)
         evidence = KubeletEvidence(
             is_reachable=self._is_reachable,
             has_seen=None if self._view is None else self._has_seen(uid, copy),

@@ -31,6 +31,13 @@ from node_agent.core.objects import Pod
 from node_agent.core.operations import SEEN_ANNOTATION, Source, annotation
 from node_agent.core.timestamps import unix_nanoseconds
 
+_NOT_OF_STATIC_PODS: Final = (
+    MarkKind.CREATED_API,
+    MarkKind.QUEUED_SCHEDULER,
+    MarkKind.DECIDED_SCHEDULER,
+    MarkKind.BOUND_API,
+)
+"""What their manifests may say all the same, having been made of a Pod's YAML."""
 WATCH_KINDS: Final = frozenset(kind for kind in MarkKind if kind.value.source is MarkSource.WATCH)
 
 
@@ -119,7 +126,7 @@ class Journey:
         self._started_by: int | None = None
         self._disbelieved: frozenset[MarkKind] = frozenset()
         if identity.source != Source.API:
-            self._disbelieve((MarkKind.BOUND_API,))
+            self._disbelieve(_NOT_OF_STATIC_PODS)
 
     def observe(self, pod: Pod, received_nanoseconds: int) -> bool:
         """Take in a state that the watch told of; tell whether anything is new."""
@@ -208,7 +215,8 @@ class Journey:
             self._drop_pulls_of_restarts(self.marks)
         self.has_started |= has_started(pod)
         self.was_restarted |= any(s.restart_count > 0 for s in pod.status.container_statuses)
-        self._attempt = max(self._attempt or 0, attempt(pod) or 0) or None
+        if self.identity.source == Source.API:
+            self._attempt = max(self._attempt or 0, attempt(pod) or 0) or None
         runs = self._init_runs.union(init_runs(pod))
         if len(runs) > len(self._init_runs):
             self._init_runs = frozenset(sorted(runs)[:MOST_INIT_RUNS])

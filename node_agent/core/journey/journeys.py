@@ -15,7 +15,7 @@ from node_agent.core.journey.marks import Mark, MarkKind, Step, best_marks
 from node_agent.core.journey.phases import PHASES, Phase, Span, phase_span
 from node_agent.core.journey.pulls import KubeletEvent
 from node_agent.core.journey.startup import SkipReason, Startup, startup_of
-from node_agent.core.objects import Pod
+from node_agent.core.objects import Pod, without_status
 from node_agent.core.operations import (
     SEEN_ANNOTATION,
     Operation,
@@ -91,6 +91,8 @@ class Journeys:
         self._notice_clock(now)
         if is_mirror(pod):
             return
+        if source is not Source.API:
+            pod = without_status(pod)
         uid = pod.metadata.uid
         journey = self._live.get(uid)
         if operation is Operation.REMOVE:

@@ -236,6 +236,39 @@ async def test_the_kubelet_says_when_it_saw_the_pod(tmp_path: Path) -> None:
     assert told.notes[0].startswith("its kubelet cannot be asked")
 
 
+async def test_a_mirror_tells_of_its_static_pod(tmp_path: Path) -> None:
+    """Created after that has begun; the kubelet's copy and Events have the static Pod's uid."""
+    annotations = {
+        "kubernetes.io/config.mirror": "static",
+        "kubernetes.io/config.source": "http",
+        "kubernetes.io/config.seen": "2026-06-01T12:00:01.125000000Z",
+    }
+    mirror = pod_document(annotations=annotations)
+    copy = pod_document(uid="static", annotations=annotations)
+    answers = {EVENTS: {"items": []}, KUBELET: {"items": [copy]}}
+    api = StubApi({POD: mirror, **answers})
+    told = await told_by(api, tmp_path, use_agent=False, ask_kubelet=True)
+    assert told.notes == []
+    assert told.timeline.source == "http"
+    assert list(steps(told)) == [
+        "kubelet_seen",
+        "sync_started",
+        "sandbox_ready",
+        "containers_started",
+    ]
+    asked = next(request for request in api.asked if request.path == EVENTS)
+    assert asked.query["fieldSelector"] == "involvedObject.uid=static"
+
+
+async def test_when_the_kubelet_saw_another_pod_is_not_told_by_a_copied_annotation(
+    tmp_path: Path,
+) -> None:
+    annotations = {"kubernetes.io/config.seen": "2025-06-01T12:00:01.125000000Z"}
+    api = StubApi({POD: pod_document(annotations=annotations), EVENTS: {"items": []}})
+    told = await told_by(api, tmp_path, use_agent=False)
+    assert "kubelet_seen" not in steps(told)
+
+
 @pytest.mark.parametrize(
     ("conditions", "detail"),
     [

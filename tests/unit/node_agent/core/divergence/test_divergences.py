@@ -188,6 +188,15 @@ def test_a_static_pods_status_is_the_kubelets() -> None:
     assert cause.diagnosis.cause is Cause.CRASH_LOOP
 
 
+def test_the_status_in_a_manifest_tells_nothing() -> None:
+    ready = [{"type": "Ready", "status": "True"}]
+    divergences = followed(static_pod(hash_="ours", status=status("Pending", conditions=ready)))
+    divergences.judge(at(1))
+    cause = divergences.cause_of("ours")
+    assert cause is not None
+    assert cause.diagnosis.cause is Cause.KUBELET_SILENT
+
+
 def test_what_is_gone_is_forgotten() -> None:
     divergences = followed(make_pod("a"))
     divergences.judge(at(1))

@@ -237,6 +237,24 @@ def test_a_static_pod_is_found_by_name() -> None:
     assert journeys.kubelet_uid(journey) == "theirs"
 
 
+def test_what_a_manifest_says_of_a_past_is_another_pods() -> None:
+    """It may have been made of a Pod's YAML, with its times and its decision."""
+    status = {
+        "startTime": stages.stamp(-900),
+        "conditions": [stages.condition("PodScheduled", -900), stages.condition("Ready", -890)],
+        "containerStatuses": [stages.started("c", -899)],
+    }
+    annotations = {"kubernetes.io/config.source": "file", **stages.decided(-901, attempt="3")}
+    pod = make_pod("a", status=status, annotations=annotations, creationTimestamp=stages.stamp(0))
+    for is_there_before in (False, True):
+        journeys = Journeys(Report()) if is_there_before else started_agent(Report())
+        journeys.pod_operation(ADD, Source.FILE, pod, at(1))
+        (journey,) = journeys.live()
+        assert journey.marks == ({} if is_there_before else {MarkKind.AGENT_SEEN: nanoseconds(1)})
+        assert journey.attempt is None
+        assert journey.is_measured
+
+
 def test_the_kubelets_status_of_a_static_pod_is_taken_each_time() -> None:
     journeys = started_agent(Report())
     journeys.pod_operation(ADD, Source.FILE, static_pod("ours"), at(1))
