@@ -185,7 +185,7 @@ class FailureHandler:
             former = self._nominations.set(newest, nomination, now)
             if not self._nominations.ask(newest, nomination) and former == nomination:
                 nomination = None
-        if newest.condition != (told.reason, told.message):
+        if queued.ask_condition((told.reason, told.message), newest):
             patch = PatchPodCondition(
                 pod=reference(newest),
                 reason=told.reason,

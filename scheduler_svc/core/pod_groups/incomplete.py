@@ -60,10 +60,11 @@ class IncompleteGroups:
             if place is Place.IN_FLIGHT and uid in nominated:
                 # Pods are being evicted for it; it is looked at again when it may have come back.
                 self.note(name, now)
-            if place not in _WAITING or pod.scheduling_gates:
+            waiting = self._queue.get(uid) if place in _WAITING else None
+            if waiting is None or pod.scheduling_gates:
                 continue
             nomination = self._end_nomination(pod, now)
-            if pod.condition != (UNSCHEDULABLE, text):
+            if waiting.ask_condition((UNSCHEDULABLE, text), pod):
                 patch = PatchPodCondition(
                     pod=reference(pod),
                     reason=UNSCHEDULABLE,

@@ -37,7 +37,8 @@ class QueuedPodInfo(msgspec.Struct, eq=False, gc=False):
     time spent gated does not count; `popped_at_seconds` is when its last attempt
     began. Both sets of plugins are those of the last attempt, and they outlive the
     next `pop`. `flushed` says that nothing but the time limit of the unschedulable
-    pool brought the Pod back: a missed event.
+    pool brought the Pod back: a missed event. `asked_condition` is the reason and message that
+    were to be written last, be it that they still wait for their turn.
 
     Source: pkg/scheduler/framework/types.go `QueuedPodInfo`, v1.36.3.
     """
@@ -55,6 +56,15 @@ class QueuedPodInfo(msgspec.Struct, eq=False, gc=False):
     gating_plugin: str | None = None
     flushed: bool = False
     popped_at_seconds: float = 0.0
+    asked_condition: tuple[str, str] | None = None
+
+    def ask_condition(self, told: tuple[str, str], newest: PodInfo) -> bool:
+        """Note reason and message that the condition is to have; whether they are to be written.
+
+        They are not where the Pod has them in its newest version and no others are on their way.
+        """
+        former, self.asked_condition = self.asked_condition, told
+        return newest.condition != told or former not in (None, told)
 
     @property
     def is_gated(self) -> bool:

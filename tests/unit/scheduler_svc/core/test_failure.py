@@ -140,6 +140,19 @@ def test_a_condition_that_says_so_already_is_left_alone(
     assert any(isinstance(effect, PatchPodCondition) for effect in effects) is is_patched
 
 
+def test_a_condition_is_written_again_over_another_that_is_on_its_way() -> None:
+    """The second attempt's words may land after the third one found that the first's are there."""
+    condition = PodCondition("PodScheduled", "False", "Unschedulable", TEXT)
+    attempt = Attempt(make_pod_info(conditions=[condition]))
+    written = []
+    for seconds, text in enumerate((TEXT, "less", TEXT, TEXT), start=5):
+        effects = attempt.handler.reject(attempt.queued, text, at(seconds), NODE_NAME)
+        written.append([e.message for e in effects if isinstance(e, PatchPodCondition)])
+        attempt.queue.activate(("uid-a",), at(seconds))
+        assert attempt.queue.pop(at(seconds)) is attempt.queued
+    assert written == [[], ["less"], [TEXT], []]
+
+
 @pytest.mark.parametrize(("status", "is_transition"), [("False", False), ("Unknown", True)])
 def test_the_condition_tells_what_was_tried_and_whether_it_turns_false(
     status: str, is_transition: bool
