@@ -136,7 +136,8 @@ def _head(timeline: Timeline, teller: str) -> Text:
     text.append("".join(f", {word}" for word in about if word) + "\n")
     if timeline.steps:
         first = timeline.steps[0]
-        text.append(f"{first.step.capitalize()} at {_short(first.at)}. ", "dim")
+        step = first.step.replace("_", " ").capitalize()
+        text.append(f"{step} at {_short(first.at)}. ", "dim")
     text.append(f"Told by {teller}.", "dim")
     return text
 

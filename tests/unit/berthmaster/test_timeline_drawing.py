@@ -246,3 +246,9 @@ def test_the_head_without_a_node_and_with_a_fraction() -> None:
     text = drawn(replace(timeline, qos_class="BestEffort", scheduler_name="gpu", steps=(step,)))
     assert text.startswith("Pod default/gated, BestEffort, gpu\n")
     assert "Created at 2026-06-01T12:00:10.25Z. " in text
+
+
+def test_the_head_of_a_pod_that_nobody_created() -> None:
+    timeline = timeline_of(journey_of(make_pod("static")), node_name="n")
+    step = StepView("kubelet_seen", "2026-06-01T12:00:10Z", "kubelet", "node", 0)
+    assert "Kubelet seen at 2026-06-01T12:00:10Z. " in drawn(replace(timeline, steps=(step,)))
