@@ -28,7 +28,7 @@ _BLOCKS: Final = " ▏▎▍▌▋▊▉█"
 _ASCII_BLOCK: Final = "#"
 _HOLLOW: Final = "░"
 _ASCII_HOLLOW: Final = "-"
-_ZEROS: Final = re.compile(r"\.?0+Z$")
+_ZEROS: Final = re.compile(r"(\.\d*?)0*Z$")
 
 WAITED_FOR: Final[dict[str, str]] = {
     Step.QUEUED: "the scheduler hears of it",
@@ -144,7 +144,7 @@ def _head(timeline: Timeline, teller: str) -> Text:
 
 def _short(time: str) -> str:
     """Give a time without zeros at the end of its fraction."""
-    return _ZEROS.sub("Z", time)
+    return _ZEROS.sub(lambda match: f"{match[1].rstrip('.')}Z", time)
 
 
 def _table(layout: Layout) -> Table:
