@@ -62,7 +62,7 @@ class Timing:
     headers_seconds: float = 30.0
     first_retry_seconds: float = FIRST_SECONDS
     longest_retry_seconds: float = LIMIT_SECONDS
-    unserved_seconds: tuple[float, float] = (50.0, 60.0)
+    unserved_seconds: tuple[float, float] = (15.0, 20.0)
 
 
 DEFAULT_TIMING: Final = Timing()

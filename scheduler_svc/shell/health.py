@@ -10,7 +10,7 @@ from scheduler_svc.shell.reflectors import MAX_SILENCE_SECONDS, Reflectors
 
 LEASE_TOLERANCE_SECONDS: Final = 20.0
 """How much longer than its duration a leader's Lease may be without a renewal."""
-UNSERVED: Final = "not served by the API server, counts as empty, looked for once a minute"
+UNSERVED: Final = "not served by the API server, counts as empty, looked for every 20 s"
 
 
 def add_watch_checks(

@@ -57,8 +57,8 @@ def test_groups_that_are_defined_while_the_scheduler_runs(
         wait_for("the Pod on its own is bound", lambda: bound(plane) == ["alone"])
         define(plane, CRDS / "podgroups.scheduling.x-k8s.io.yaml")
         create_group(plane, "early", 2)
-        # Whether there are such objects now is asked once a minute.
-        wait_for("the group is bound", lambda: len(bound(plane)) == 3, timeout_seconds=90)
+        # Whether there are such objects now is asked every 20 s.
+        wait_for("the group is bound", lambda: len(bound(plane)) == 3, timeout_seconds=60)
 
 
 def test_the_last_member_starts_the_group(defined: ControlPlane, tmp_path: Path) -> None:

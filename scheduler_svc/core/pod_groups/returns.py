@@ -69,7 +69,7 @@ class GroupReturns:
         if packing is not None and tried.is_packed:
             key = shorten(packing.topology_key)
             was_tried = closest.placed_count or closest.unplaced
-            reason += f" (in one {key})" if was_tried else f": no Node has {key}"
+            reason += f" (in one {key})" if was_tried else f": no Node has the label {key}"
         text = group_message(tried.name.name, reason, [h.message for h in hindrances])
         rejectors: dict[str, Rejectors] = {}
         for u in closest.unplaced:

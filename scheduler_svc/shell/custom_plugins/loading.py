@@ -128,11 +128,24 @@ def _load(flag: str) -> Any:
     place, colon, name = flag.rpartition(":")
     if not colon or not place or not name:
         raise PluginLoadError("write package.module:Class or path/to/file.py:Class")
-    module = _load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+    module = _load_file(Path(place)) if place.endswith(".py") else _import(place, name)
     try:
         return getattr(module, name)
     except AttributeError:
         raise PluginLoadError(f"{place} has no {name}; it has {_plugins_in(module)}") from None
+
+
+def _import(place: str, name: str) -> ModuleType:
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if not f"{place}.".startswith(f"{error.name}."):
+            raise  # of what the module imports itself
+        path = f"./{place.replace('.', '/')}.py"
+        hint = f"{path}:{name}" if Path(path).is_file() else "path/to/file.py:Class for a file"
+        raise PluginLoadError(
+            f"there is no module {error.name} where Python looks for them; write {hint}"
+        ) from None
 
 
 def _load_file(path: Path) -> ModuleType:

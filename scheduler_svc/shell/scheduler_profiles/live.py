@@ -18,7 +18,7 @@ from scheduler_svc.shell.scheduler_profiles.planning import Planner
 from scheduler_svc.shell.scheduler_profiles.reporting import ObservationReporter
 
 # Where the API server does not serve them yet, somebody may just be installing the definition.
-_TIMING: Final = Timing(first_retry_seconds=2.0, unserved_seconds=(15.0, 20.0))
+_TIMING: Final = Timing(first_retry_seconds=2.0)
 
 
 class LiveProfiles:

@@ -60,7 +60,7 @@ def test_no_domain_has_the_room() -> None:
 def test_a_node_that_joins_a_domain_calls_the_group() -> None:
     stage = Stage(nodes=["n1"], groups=[make_group(pack_by="zone")])
     stage.add(*make_members(2))
-    assert "no Node has zone" in messages(stage.run())["gang-0"]
+    assert "no Node has the label zone" in messages(stage.run())["gang-0"]
     stage.wait(5)
     stage.tell(NodeUpserted(make_node_info("n1", labels={"zone": "a"})))
     stage.run()
@@ -135,7 +135,7 @@ def test_nodes_without_the_label_are_no_domain() -> None:
     stage = Stage(nodes=["n1"], groups=[group])
     stage.add(*make_members(1))
     texts = messages(stage.run())
-    assert texts["gang-0"] == "pod group gang: needs 1, 0 fit: no Node has rack"
+    assert texts["gang-0"] == "pod group gang: needs 1, 0 fit: no Node has the label rack"
     stage.tell(NodeUpserted(make_node_info("n1", labels={"rack": "1"})))
     stage.wait(2)
     stage.run()

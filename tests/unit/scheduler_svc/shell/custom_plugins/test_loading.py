@@ -237,7 +237,11 @@ def test_each_mistake_of_a_plugin_has_its_line() -> None:
     [
         ("nonsense", "write package.module:Class or path/to/file.py:Class"),
         (":X", "write package.module:Class"),
-        ("no_such_module_at_all:X", "ModuleNotFoundError: No module named 'no_such_module_at_all'"),
+        (
+            "no_such_module_at_all:X",
+            "where Python looks for them; write path/to/file.py:Class for a file",
+        ),
+        ("json.no_such:X", "there is no module json.no_such where Python looks"),
         ("no/such/file.py:X", "there is no file no/such/file.py"),
         (f"{MODULE}:Missing", f"{MODULE} has no Missing; it has Deny, "),
         ("json:Missing", "json has no Missing; it has no plugin"),
@@ -326,3 +330,20 @@ def test_without_plugins() -> None:
         frozenset(),
         {},
     )
+
+
+def test_a_file_that_was_meant_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "mine_of_this_test.py").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PluginLoadError, match=r"write \./ours/mine_of_this_test\.py:Mine$"):
+        load_custom_plugins(["ours.mine_of_this_test:Mine"], installed=())
+
+
+def test_a_module_that_another_one_lacks_is_told_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lacks_something.py").write_text("import no_such_module_at_all")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(PluginLoadError, match="ModuleNotFoundError: No module named 'no_such"):
+        load_custom_plugins(["lacks_something:Mine"], installed=())
