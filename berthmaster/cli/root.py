@@ -2,6 +2,7 @@
 
 import errno
 import importlib
+import io
 import os
 import sys
 from typing import Any, Final, NamedTuple
@@ -127,10 +128,17 @@ def fill_standard_streams() -> None:
     os.close(descriptor)
 
 
+def bear_any_encoding() -> None:
+    """Have what a terminal cannot show written as ``?``; a rule's line is not worth a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
 def run() -> None:
     """Run the command line and end the process with its exit code."""
     try:
         fill_standard_streams()
+        bear_any_encoding()
         code = cli.main(prog_name=PROGRAM, standalone_mode=False)
     except click.ClickException as error:
         error.show()

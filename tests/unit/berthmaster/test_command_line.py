@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine
@@ -417,3 +418,26 @@ def test_a_full_disk_is_told_in_one_line(arguments: list[str]) -> None:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.stderr == "Error: cannot write: No space left on device\n"
     assert ended.returncode == 1
+
+
+def test_a_terminal_that_lacks_characters_gets_the_others(tmp_path: Path) -> None:
+    names = ["éa", "日本"]
+    nodes = [{"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}} for name in names]
+    pod = {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "p", "namespace": "default"},
+        "spec": {"containers": [{"name": "c", "image": "x"}]},
+    }
+    snapshot = tmp_path / "cluster.yaml"
+    snapshot.write_text(yaml.safe_dump_all([*nodes, pod], allow_unicode=True), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "berthmaster", "explain", "--snapshot", str(snapshot)],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.decode("latin-1")
+    assert "éa" in said
+    assert "??" in said
