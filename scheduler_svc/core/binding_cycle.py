@@ -49,7 +49,8 @@ from scheduler_svc.core.status import SKIP, Code
 class BindingCycles:
     """All Pods that have a Node and are not bound yet, by uid.
 
-    `evicted_uids` are Pods that are evicted for others and still take their room.
+    `evicted_uids` are Pods that are evicted for others and still take their room;
+    `released_count` counts those that have been turned back.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class BindingCycles:
         self._deadlines = Deadlines(self._is_due)
         self._awaited = AwaitedObjects()
         self.evicted_uids: set[str] = set()
+        self.released_count = 0
 
     def __len__(self) -> int:
         return len(self._cycles)
@@ -332,6 +334,7 @@ class BindingCycles:
 
     def _release(self, cycle: BindingCycle, now: Now) -> None:
         pod = cycle.queued.pod
+        self.released_count += 1
         self._cycles.pop(pod.uid, None)
         self._waiting.pop(pod.uid, None)
         self._awaited.discard(pod.uid)

@@ -181,6 +181,7 @@ class Scheduler:
             cache=self.cache,
             queue=self.queue,
             failures=failures,
+            bindings=self._bindings,
             evictions=self._evictions,
             extenders=extenders,
             timing=timing.groups,

@@ -7,13 +7,17 @@ again and again, by a webhook say, holds nothing for ever.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from scheduler_svc.core.binding_cycle import BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.group_objects import GroupName
 from scheduler_svc.core.placement import Placement
 from scheduler_svc.core.pod_groups.holds import Holds
+
+_SLACK: Final = 64
 
 
 class _Begun(msgspec.Struct, frozen=True):
@@ -24,23 +28,44 @@ class _Begun(msgspec.Struct, frozen=True):
 
 
 class BegunBindings:
-    """The members, by uid, from the decision until the watch tells of their Node."""
+    """The members, by uid, from the decision until the watch tells of their Node.
 
-    def __init__(self, cache: Cache, holds: Holds) -> None:
+    Who has arrived is forgotten by and by: when some have been turned back, or there are many.
+    """
+
+    def __init__(self, cache: Cache, bindings: BindingCycles, holds: Holds) -> None:
         self._cache = cache
+        self._bindings = bindings
+        self._released_count = 0
+        self._limit = _SLACK
         self._groups = cache.cluster.groups
         self._holds = holds
         self._begun: dict[str, _Begun] = {}
         self._kept: set[str] = set()
 
+    def __len__(self) -> int:
+        """Count the members of which it is not known that they have arrived."""
+        return len(self._begun)
+
     def begin(self, name: GroupName, placed: Sequence[Placement]) -> None:
-        """Take in that members of a group are about to be bound."""
+        """Take in that members of a group are about to be bound. Each: O(1) amortized."""
+        if len(self._begun) > self._limit:
+            self._look()
+            self._limit = 2 * len(self._begun) + _SLACK
         names = self._cache.columns.names
         for placement in placed:
             self._begun[placement.queued.pod.uid] = _Begun(name, names[placement.row])
 
     def review(self) -> None:
-        """Keep the room of those that have been turned back. O(members on their way)."""
+        """Keep the room of those that have been turned back.
+
+        Cost: O(members on their way) after anybody was, else nothing: each attempt begins so.
+        """
+        if self._bindings.released_count != self._released_count:
+            self._look()
+
+    def _look(self) -> None:
+        self._released_count = self._bindings.released_count
         for uid, begun in list(self._begun.items()):
             if self._cache.is_assumed(uid):
                 continue

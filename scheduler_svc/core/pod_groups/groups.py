@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from scheduler_svc.core.binding_cycle import BindingCycles
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import Effect
@@ -42,6 +43,7 @@ class PodGroups:
         cache: Cache,
         queue: SchedulingQueue,
         failures: FailureHandler,
+        bindings: BindingCycles,
         evictions: Evictions,
         extenders: Extenders,
         timing: GroupTiming,
@@ -50,7 +52,7 @@ class PodGroups:
         self._cache = cache
         self._queue = queue
         self._holds = Holds(evictions.nominations, timing)
-        self._begun = BegunBindings(cache, self._holds)
+        self._begun = BegunBindings(cache, bindings, self._holds)
         returns = GroupReturns(failures, self._holds)
         self.events = GroupEvents(cache, queue, self._holds)
         self._cycle = GroupCycle(

@@ -10,10 +10,10 @@ from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.events import BindFailed, BindFailure, ObjectDeleted, PermitDecided
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.status import Code, Status
-from tests.builders import at, make_pod_info
+from tests.builders import at, make_node_info, make_pod_info
 from tests.gangs import make_group, make_members
 from tests.scripted_plugins import Permitting, named
-from tests.unit.scheduler_svc.core.pod_groups.stages import FOUR_CPUS, Stage, points
+from tests.unit.scheduler_svc.core.pod_groups.stages import FOUR_CPUS, Stage, confirm_all, points
 
 
 def deciding(min_count: int = 2) -> tuple[Stage, Sequence[PodInfo]]:
@@ -137,6 +137,21 @@ def test_who_is_turned_back_at_permit_has_its_room_kept_too() -> None:
     stage.wait(101)
     stage.run()
     assert stage.scheduler.cache.get(make_pod_info("filler").uid) is None
+
+
+def test_who_has_arrived_is_forgotten_by_and_by() -> None:
+    node = make_node_info("n1", cpu="4", pods="1000")
+    stage = Stage(nodes=[node])
+    begun = stage.scheduler._groups._begun
+    counts = []
+    for name in ("a", "b", "c"):
+        members = make_members(80, name, requests={"cpu": "1m"})
+        stage.tell_group(make_group(name, min_count=80))
+        stage.add(*members)
+        stage.run()
+        confirm_all(stage, list(members))
+        counts.append(len(begun))
+    assert counts == [80, 80, 80]
 
 
 def _now(stage: Stage) -> Now:
