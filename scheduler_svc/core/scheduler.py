@@ -176,7 +176,14 @@ class Scheduler:
             pod_events=self._pod_events,
         )
         self._cycles = self._served.cycles
-        self._groups = PodGroups(
+        self._groups = self._pod_groups(failures, extenders, timing.groups)
+        self.heard = self._pod_events.heard
+        self._node_events = NodeEvents(instance, self.cache, self.queue, self._bindings, self.heard)
+
+    def _pod_groups(
+        self, failures: FailureHandler, extenders: Extenders, timing: GroupTiming
+    ) -> PodGroups:
+        return PodGroups(
             self._cycles,
             cache=self.cache,
             queue=self.queue,
@@ -184,10 +191,8 @@ class Scheduler:
             bindings=self._bindings,
             evictions=self._evictions,
             extenders=extenders,
-            timing=timing.groups,
+            timing=timing,
         )
-        self.heard = self._pod_events.heard
-        self._node_events = NodeEvents(instance, self.cache, self.queue, self._bindings, self.heard)
 
     def _cycle_maker(
         self,
