@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from deploy.controlplane import ControlPlane, Reporter
+from scheduler_svc.controller.custom_resources import POD_GROUPS
+from scheduler_svc.controller.schemas import has_status
 from tests.integration.controller_objects import (
     BUILT_IN_GROUPS,
     CRDS,
@@ -117,10 +119,9 @@ def test_upstreams_definition_is_enough_and_what_it_drops_is_not_written_again(
 
 def is_published_with_status(plane: ControlPlane) -> bool:
     """Whether the API server's OpenAPI, which is behind its definitions, has a status to write."""
-    status, document = request(plane, "GET", "/openapi/v3/apis/scheduling.x-k8s.io/v1alpha1")
-    paths = list(document.get("paths", ())) if status == 200 else []
-    is_there = any(path.endswith("/podgroups/{name}") for path in paths)
-    return not is_there or any(path.endswith("/podgroups/{name}/status") for path in paths)
+    path = f"/openapi/v3/apis/{POD_GROUPS.api_version}"
+    status, document = request(plane, "GET", path)
+    return status != 200 or has_status(document, POD_GROUPS)
 
 
 def test_a_definition_without_a_status_is_lived_with(plane: ControlPlane, tmp_path: Path) -> None:

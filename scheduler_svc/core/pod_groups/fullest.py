@@ -1,4 +1,6 @@
-"""The fullest Node that has room: members of several sizes find a place where spread ones do not.
+"""Nodes in the order of their room, and the fullest that has some.
+
+There members of several sizes find a place where spread ones do not.
 
 Best fit, first described by D. S. Johnson, "Near-optimal bin packing algorithms", 1973; with
 several resources the mean of their free shares is compared.
@@ -25,6 +27,15 @@ def fullest_row(columns: NodeColumns, requests: Requests, totals: TotalArray) ->
     shares = (left / np.maximum(columns.allocatable[np.ix_(wanted, feasible)], 1)).mean(axis=0)
     order = np.lexsort((-totals[feasible].astype(np.int64), shares))
     return int(feasible[order[0]])
+
+
+def emptiest_first(columns: NodeColumns, requests: Requests, rows: RowArray) -> RowArray:
+    """Give rows with the one first that has most Pods' worth of room, of equals in their order."""
+    vector = columns.vector(requests)
+    wanted = requested_rows(vector)
+    shares = (columns.free[np.ix_(wanted, rows)] / vector[wanted, None]).min(axis=0)
+    order: RowArray = rows[np.argsort(-shares, kind="stable")]
+    return order
 
 
 def requested_rows(vector: Int64Array) -> RowArray:

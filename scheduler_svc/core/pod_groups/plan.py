@@ -14,7 +14,7 @@ import numpy as np
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.changes import RowArray
 from scheduler_svc.core.clock import Now
-from scheduler_svc.core.pod_groups.fullest import requested_rows
+from scheduler_svc.core.pod_groups.fullest import emptiest_first
 from scheduler_svc.core.pod_groups.trial import Terms, Trial
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.queue import QueuedPodInfo
@@ -52,12 +52,7 @@ def _emptiest(cache: Cache, pod: PodInfo, terms: Terms) -> RowArray:
     """Give the rows in question, those first that have most Pods' worth of room free."""
     columns = cache.columns
     mask = columns.live if terms.allowed is None else columns.live & terms.allowed
-    rows = np.flatnonzero(mask)
-    vector = columns.vector(pod.requests)
-    wanted = requested_rows(vector)
-    shares = (columns.free[np.ix_(wanted, rows)] / vector[wanted, None]).min(axis=0)
-    order: RowArray = rows[np.argsort(-shares, kind="stable")]
-    return order
+    return emptiest_first(columns, pod.requests, np.flatnonzero(mask))
 
 
 def _plan_on(

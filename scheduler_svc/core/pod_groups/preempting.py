@@ -32,7 +32,7 @@ from scheduler_svc.core.framework.stopwatch import Stopwatch
 from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.parked import ParkedAttempt
 from scheduler_svc.core.placement import Placement
-from scheduler_svc.core.pod_groups.fullest import requested_rows
+from scheduler_svc.core.pod_groups.fullest import emptiest_first
 from scheduler_svc.core.pod_groups.hindrance import Hindrance, hindrance, rejectors_of
 from scheduler_svc.core.pod_groups.trial import Terms, Trial
 from scheduler_svc.core.pods import PodInfo
@@ -111,10 +111,7 @@ class PreemptingTrial(Trial):
         """Give a few of the Nodes where evictions may help, those with most room: bool `(N,)`."""
         columns = self.cache.columns
         rows = diagnosis.rows_with(Code.UNSCHEDULABLE, columns)
-        vector = columns.vector(pod.requests)
-        wanted = requested_rows(vector)
-        shares = (columns.free[np.ix_(wanted, rows)] / vector[wanted, None]).min(axis=0)
-        ordered = rows[np.argsort(-shares, kind="stable")].tolist()
+        ordered = emptiest_first(columns, pod.requests, rows).tolist()
         mask = np.zeros(columns.capacity, dtype=np.bool_)
         mask[list(islice(self._with_victims(ordered, pod), _SEARCHED_NODES))] = True
         return mask

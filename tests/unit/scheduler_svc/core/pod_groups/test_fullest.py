@@ -3,7 +3,7 @@
 import numpy as np
 
 from scheduler_svc.core.framework.evaluation import INFEASIBLE
-from scheduler_svc.core.pod_groups.fullest import fullest_row
+from scheduler_svc.core.pod_groups.fullest import emptiest_first, fullest_row
 from tests.builders import GPU, make_columns, make_node_info, make_pod_info
 
 ONE_CPU = {"cpu": "1"}
@@ -41,3 +41,17 @@ def test_none_fits() -> None:
     columns = make_columns([make_node_info("a")])
     totals = np.full(columns.capacity, INFEASIBLE)
     assert fullest_row(columns, make_pod_info("p").requests, totals) is None
+
+
+def test_the_scarcest_of_what_is_requested_says_how_much_room_there_is() -> None:
+    nodes = [make_node_info(name, offers={GPU: 8}) for name in ("a", "b", "c")]
+    pods = [
+        make_pod_info("x", node="a", requests={"cpu": "3"}),
+        make_pod_info("y", node="b", requests={GPU: 7}),
+    ]
+    columns = make_columns(nodes, pods)
+    rows = np.array([columns.rows[name] for name in ("a", "b", "c")])
+    for requests, names in (({GPU: 2}, "acb"), ({"cpu": "1"}, "bca"), (ONE_CPU | {GPU: 4}, "cab")):
+        wanted = make_pod_info("p", requests=requests).requests
+        ordered = emptiest_first(columns, wanted, rows)
+        assert [columns.names[row] for row in ordered] == list(names)
