@@ -7,7 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -58,9 +58,9 @@ class KindCluster:
         """Run helm as the administrator; give what it prints."""
         return self.run(self._programs["helm"], *arguments)
 
-    def berthmaster(self, *arguments: str, code: int = 0) -> str:
+    def berthmaster(self, *arguments: str, codes: Collection[int] = (0,)) -> str:
         """Run our command line on this machine as the administrator; give what it prints."""
-        return self.run(sys.executable, "-m", "berthmaster", *arguments, code=code)
+        return self.run(sys.executable, "-m", "berthmaster", *arguments, codes=codes)
 
     def typed(self, line: str) -> str:
         """Run a line in a shell that has our programs; give what it prints."""
@@ -69,14 +69,18 @@ class KindCluster:
         return self.run("/bin/sh", "-euc", f"PATH={shlex.quote(path)}; {line}")
 
     def run(
-        self, program: str | Path, *arguments: str, given: str | None = None, code: int = 0
+        self,
+        program: str | Path,
+        *arguments: str,
+        given: str | None = None,
+        codes: Collection[int] = (0,),
     ) -> str:
         """Run a program with this cluster's kubeconfig; give what it prints.
 
         Parameters
         ----------
-        code
-            What it has to exit with.
+        codes
+            One of them it has to exit with.
 
         Raises
         ------
@@ -95,7 +99,7 @@ class KindCluster:
             )
         except subprocess.TimeoutExpired as error:
             raise CommandError(f"{Path(program).name} {' '.join(arguments)}: {error}") from error
-        if done.returncode != code:
+        if done.returncode not in codes:
             raise CommandError(
                 f"{Path(program).name} {' '.join(arguments)}: exit {done.returncode}\n"
                 f"{done.stdout}{done.stderr}"

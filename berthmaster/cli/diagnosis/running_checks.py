@@ -5,7 +5,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from berthmaster.cli.diagnosis.facts import Divergence, Facts, StoppedPod
-from berthmaster.cli.diagnosis.finding import OBJECTS_TOLD, Area, Finding, Severity
+from berthmaster.cli.diagnosis.finding import (
+    OBJECTS_TOLD,
+    SETTLING_SECONDS,
+    Area,
+    Finding,
+    Severity,
+)
 from node_agent.core.divergence.causes import Cause
 
 DETAILS_TOLD: Final = 5
@@ -242,12 +248,15 @@ def _check_divergences(facts: Facts) -> Iterator[Finding]:
     for kind, group in sorted(by_kind.items()):
         group.sort(key=lambda each: (-each.age_seconds, each.node_name, each.pod))
         pods = "1 Pod" if len(group) == 1 else f"{len(group)} Pods"
+        lasts = group[0].age_seconds >= SETTLING_SECONDS
         yield Finding(
             check="kubelet-diverges",
-            severity=Severity.WARNING,
+            severity=Severity.WARNING if lasts else Severity.NOTE,
             area=Area.RUNNING,
             what=f"For {pods}, the kubelet differs from the API server: {kind.replace('_', ' ')}.",
-            why="The kubelet works on something else than what was asked of it.",
+            why="The kubelet works on something else than what was asked of it."
+            if lasts
+            else "The kubelet may still be at it: a busy one takes a while to start and end Pods.",
             next_command=f"kubectl get --raw /api/v1/nodes/{group[0].node_name}/proxy/pods"
             "   # what it has",
             count=len(group),

@@ -1,5 +1,6 @@
 """Pods that have a Node, Nodes, agents, Events and rights."""
 
+import msgspec
 import pytest
 
 from berthmaster.cli.diagnosis.facts import Divergence, EventGroup, RefusedManifest, Unread
@@ -83,6 +84,16 @@ def test_divergences_are_told_by_kind() -> None:
     assert finding.detail == ("a/b on n1: Unseen.",)
     assert "/nodes/n1/proxy/pods" in finding.next_command
     assert finding.since_seconds == 40
+
+
+def test_a_divergence_that_may_pass_by_itself_is_nothing_wrong() -> None:
+    young = Divergence(
+        node_name="n1", kind="unknown_to_kubelet", pod="a/b", detail="Ends.", age_seconds=29
+    )
+    assert only(judged(divergences=(young,)), "kubelet-diverges").severity is Severity.NOTE
+    old = msgspec.structs.replace(young, age_seconds=30)
+    finding = only(judged(divergences=(young, old)), "kubelet-diverges")
+    assert finding.severity is Severity.WARNING
 
 
 def test_manifests_that_give_no_pod_are_told() -> None:
