@@ -3,7 +3,9 @@
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
 
+from berthmaster.cli.completing import complete_namespaces, complete_pods
 from berthmaster.cli.grouped import GroupedCommand, GroupedOption
 
 _POD: Final = "The Pod"
@@ -22,6 +24,10 @@ class PodName(click.Argument):
         del ctx
         return "POD", "Its name; pod/NAME is read too, as kubectl prints it."
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete it from the cluster, which is not asked where an agent alone is to be."""
+        return [] if ctx.params.get("agent_url") else complete_pods(ctx, self, incomplete)
+
 
 _OPTIONS: Final[tuple[click.Parameter, ...]] = (
     PodName(("pod",), metavar="POD"),
@@ -31,6 +37,7 @@ _OPTIONS: Final[tuple[click.Parameter, ...]] = (
         metavar="NAME",
         default="default",
         show_default=True,
+        shell_complete=complete_namespaces,
         help="The Pod's namespace.",
     ),
     GroupedOption(

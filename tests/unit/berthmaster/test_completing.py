@@ -40,10 +40,16 @@ def completed(typed: list[str], incomplete: str) -> list[str]:
         (["explain", "-n", "shop", "pod"], "web", ["web-1", "web-2"]),
         (["explain", "-n"], "", ["default", "kube-system", "shop"]),
         (["diagnose", "-n"], "s", ["shop"]),
+        (["timeline"], "", ["web"]),
+        (["timeline", "-n", "shop"], "web", ["web-1", "web-2"]),
+        (["timeline", "-n"], "s", ["shop"]),
+        (["timeline", "web", "--namespace"], "d", ["default"]),
         # Words are completed as ever, and of a saved cluster there is nobody to ask.
         (["explain"], "", ["pod", "decision"]),
         (["explain", "pod", "web"], "", []),
         (["explain", "--snapshot", "cluster.yaml", "pod"], "", []),
+        # Where an agent is asked, nobody else is.
+        (["timeline", "--agent", "https://agent:10260"], "", []),
     ],
 )
 async def test_names_are_those_of_the_cluster(
