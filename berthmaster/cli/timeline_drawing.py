@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from berthmaster.cli.printing import printable
+from berthmaster.cli.timeline_words import NOW, WHY_NO_SLI, in_words, waited_for
 from node_agent.core.journey.marks import Step
 from node_agent.core.journey.timeline import SegmentView, StepView, Timeline
 
@@ -30,34 +31,6 @@ _HOLLOW: Final = "░"
 _ASCII_HOLLOW: Final = "-"
 _ZEROS: Final = re.compile(r"(\.\d*?)0*Z$")
 
-WAITED_FOR: Final[dict[str, str]] = {
-    Step.QUEUED: "the scheduler hears of it",
-    Step.DECIDED: "waiting for a Node",
-    Step.BOUND: "binding",
-    Step.KUBELET_SEEN: "kubelet hears of it",
-    Step.SYNC_STARTED: "kubelet begins",
-    Step.VOLUMES_MOUNTED: "volumes",
-    Step.SANDBOX_READY: "sandbox and network",
-    Step.INITIALIZED: "init containers",
-    Step.IMAGES_PULLED: "images",
-    Step.CONTAINERS_STARTED: "containers start",
-    Step.READY: "becoming ready",
-    Step.DELETED: "running",
-    Step.FINISHED: "stopping",
-    Step.GONE: "cleaning up",
-}
-"""What a Pod waited for before each step, where the steps in between are known."""
-
-_WIDER: Final[dict[tuple[str, str], str]] = {
-    (Step.CREATED, Step.BOUND): "scheduling",
-    (Step.BOUND, Step.SYNC_STARTED): "kubelet hears of it, begins",
-    (Step.SYNC_STARTED, Step.SANDBOX_READY): "volumes, sandbox and network",
-    (Step.SANDBOX_READY, Step.CONTAINERS_STARTED): "images, containers start",
-    (Step.INITIALIZED, Step.CONTAINERS_STARTED): "images, containers start",
-    (Step.READY, Step.FINISHED): "running",
-    (Step.CONTAINERS_STARTED, Step.FINISHED): "running",
-    (Step.CONTAINERS_STARTED, Step.DELETED): "running",
-}
 _AFTERWARDS: Final = (Step.DELETED.value, Step.FINISHED.value, Step.GONE.value)
 _NEGATIVE: Final = {
     "resolution": "rounded",
@@ -188,18 +161,6 @@ def _add_rows(
         begin += max(segment.seconds, 0.0)
 
 
-def waited_for(segment: SegmentView, attempt: int | None = None) -> str:
-    """Name what a Pod waited for in a segment, from what lies between its two steps.
-
-    `attempt` is the number of the scheduling attempt that succeeded, None if nobody told it.
-    Nothing is said of a step that only a newer agent knows.
-    """
-    begin, end = segment.begin, segment.end
-    if end == Step.QUEUED and attempt is not None and attempt > 1:
-        return f"earlier attempts: {attempt - 1}"
-    return _WIDER.get((begin, end)) or WAITED_FOR.get(end, "")
-
-
 def is_rounding(segment: SegmentView) -> bool:
     """Whether a segment is no longer than its times are rounded: it may have taken no time."""
     return segment.negative is None and 0 < segment.seconds <= segment.error_seconds
@@ -258,14 +219,15 @@ def format_seconds(seconds: float) -> str:
 
 def _tail(timeline: Timeline) -> Iterator[str]:
     if timeline.cause is not None:
-        yield f"Now: {timeline.cause}: {timeline.cause_detail or 'no detail'}"
+        detail = f": {timeline.cause_detail}" if timeline.cause_detail else "."
+        yield f"Now: {in_words(timeline.cause, NOW)}{detail}"
     startup = timeline.startup
     if startup is not None:
         line = f"Startup: {_signed(startup.total_seconds)} in all"
         if startup.sli_seconds is not None:
             line += f", {_signed(startup.sli_seconds)} by the SLI"
         elif startup.sli_skipped is not None:
-            line += f", no SLI ({startup.sli_skipped})"
+            line += f", no SLI ({in_words(startup.sli_skipped, WHY_NO_SLI)})"
         for what, seconds in (
             ("images", startup.image_pull_seconds),
             ("init containers", startup.init_seconds),

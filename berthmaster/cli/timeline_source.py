@@ -12,6 +12,7 @@ from berthmaster import __version__
 from berthmaster.cli.diagnosis.daemons import AGENT_LABELS, daemon_pod
 from berthmaster.cli.diagnosis.facts import DaemonPod
 from berthmaster.cli.diagnosis.wire import Daemon
+from berthmaster.cli.timeline_words import NOT_SCHEDULED
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.errors import (
@@ -48,7 +49,6 @@ NODES: Final = ResourcePath("", "v1", "nodes")
 USER_AGENT: Final = f"berthmaster/{__version__}"
 TIMEOUT_SECONDS: Final = 10.0
 MAX_TIMELINE_BYTES: Final = 2**22
-NOT_SCHEDULED: Final = "not_scheduled"
 
 
 class TimelineError(Exception):

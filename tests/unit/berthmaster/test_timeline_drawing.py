@@ -6,16 +6,13 @@ from rich.console import Console
 
 from berthmaster.cli.timeline_drawing import (
     MOST_BAR_COLUMNS,
-    WAITED_FOR,
     Layout,
     bar,
     format_seconds,
     render,
-    waited_for,
 )
 from node_agent.core.journey.clock_skew import SkewEstimate
 from node_agent.core.journey.journey import FileTimes, Journey, identify
-from node_agent.core.journey.marks import Step
 from node_agent.core.journey.timeline import SegmentView, StepView, Timeline, timeline_of
 from node_agent.core.objects import Pod
 from tests.unit.node_agent.core.journey import stages
@@ -77,20 +74,6 @@ def test_no_bar_is_longer_than_its_column(begin: float) -> None:
     assert len(bar(begin, 10 - begin + 0.01, 10, BLOCKS)) <= COLUMNS
 
 
-def test_each_segment_says_what_was_waited_for() -> None:
-    steps = [step for step in Step if step is not Step.AGENT_SEEN]
-    assert set(WAITED_FOR) == set(steps[1:])
-    wide = SegmentView(begin="sandbox_ready", end="containers_started", seconds=1, error_seconds=0)
-    assert waited_for(wide) == "images, containers start"
-    narrow = SegmentView(
-        begin="images_pulled", end="containers_started", seconds=1, error_seconds=0
-    )
-    assert waited_for(narrow) == "containers start"
-    queued = SegmentView(begin="created", end="queued", seconds=1, error_seconds=0)
-    assert waited_for(queued, 1) == "the scheduler hears of it"
-    assert waited_for(queued, 3) == "earlier attempts: 2"
-
-
 def test_a_whole_way() -> None:
     journey = journey_of(stages.bound(spec={"containers": [{"name": "c"}], "schedulerName": "gpu"}))
     journey.observe(stages.bound(), nanoseconds(2.13))
@@ -142,7 +125,8 @@ def test_a_pod_that_waits_says_for_what() -> None:
         cause_detail="c: its readiness probe fails.",
     )
     text = drawn(timeline)
-    assert "Now: readiness_probe: c: its readiness probe fails." in text
+    assert "Now: waiting for a readiness probe: c: its readiness probe fails." in text
+    assert "readiness_probe" not in text
     assert "Startup: 5.5 s in all, 5.5 s by the SLI." in text
 
 
@@ -151,7 +135,7 @@ def test_why_there_is_no_sli() -> None:
     journey.observe(stages.running(), nanoseconds(5.5))
     journey.was_there_before = True
     text = drawn(timeline_of(journey, node_name="n", skew=SkewEstimate(0, 2_000_000)))
-    assert "no SLI (pulls_unknown)" in text
+    assert "no SLI (not all of its image pulls are known)." in text
     assert "Clocks: the node's is 1 ms ahead of the API server's (± 1 ms)." in text
     assert "It was there before the agent" in text
 
@@ -161,7 +145,7 @@ def test_a_pod_of_which_nothing_is_known() -> None:
     text = drawn(timeline_of(journey, node_name="", cause="not_scheduled"))
     assert text.startswith("Pod default/a\nTold by the agent")
     assert "Nothing else is known of its way so far." in text
-    assert "Now: not_scheduled: no detail" in text
+    assert "Now: waiting for a Node.\n" in text
 
 
 def test_a_console_without_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +178,7 @@ def test_nothing_that_a_terminal_acts_on_is_printed() -> None:
     timeline = timeline_of(
         journey_of(pod), node_name="n\x1b", cause="image_pull", cause_detail=waiting["message"]
     )
-    assert "Now: image_pull: a\\x1b[31mb c\\x9bd\\x07 [bold]\n" in drawn(timeline)
+    assert "Now: waiting for an image: a\\x1b[31mb c\\x9bd\\x07 [bold]\n" in drawn(timeline)
     assert "\x1b" not in drawn(timeline)
 
 
