@@ -14,6 +14,7 @@ What this module offers changes only after a release in which the old way warned
 """
 
 import asyncio
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -53,7 +54,11 @@ from scheduler_svc.core.plugins.default_binder import DefaultBinder
 from scheduler_svc.core.plugins.priority_sort import PrioritySort
 from scheduler_svc.core.pods import PodInfo, PodInterner
 from scheduler_svc.core.scheduler import Scheduler
-from scheduler_svc.shell.custom_plugins.loading import PluginLoadError, plugin_mistakes
+from scheduler_svc.shell.custom_plugins.loading import (
+    CustomPlugins,
+    PluginLoadError,
+    plugin_mistakes,
+)
 
 __all__ = ["Outcome", "Verdict", "World", "cluster", "node", "pod"]
 
@@ -297,6 +302,11 @@ def cluster(
     ------
     PluginLoadError
         Where the running scheduler, too, would refuse a plugin: a line for each reason.
+
+    Warns
+    -----
+    UserWarning
+        Of each method that may be a misspelt one, as the running scheduler does.
     """
     _check(plugins)
     caller = _Unguarded()
@@ -322,6 +332,9 @@ def _check(plugins: Sequence[BasePlugin[Any]]) -> None:
             classes[plugin_name(of)] = of
     if mistakes:
         raise PluginLoadError("\n".join(mistakes))
+    for text in CustomPlugins(classes).surprises:
+        # As if the test had said it, which is where people look.
+        warnings.warn(text, stacklevel=3)
 
 
 def _place(points: dict[str, list[Plugin]], point: str, adapter: Adapter) -> None:

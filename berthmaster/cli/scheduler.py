@@ -77,7 +77,7 @@ def _write_configuration(options: SchedulerOptions, path: str) -> None:
     custom = load_plugins(options)
     configuration = effective_configuration(options, custom)
     make_profiles(configuration, plugin_registry(custom, PluginWatch()).factories)
-    for surprise in surprises(configuration):
+    for surprise in (*surprises(configuration), *custom.surprises):
         click.echo(f"Note: {surprise}", err=True)
     document = to_document(configuration)
     text = yaml.safe_dump(msgspec.to_builtins(document), sort_keys=False)

@@ -50,6 +50,8 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
         What users' plugins are called under.
     pod_annotations
         Annotations that users' plugins read of Pods.
+    plugin_surprises
+        What in users' plugins is not wrong but not what their authors may expect.
     extenders
         In the order in which they are asked.
     """
@@ -61,6 +63,7 @@ class StartPlan(msgspec.Struct, frozen=True, kw_only=True):
     registry: PluginRegistry
     plugin_watch: PluginWatch
     pod_annotations: frozenset[str] = frozenset()
+    plugin_surprises: tuple[str, ...] = ()
     extenders: tuple[PlannedExtender, ...] = ()
 
     @property
@@ -106,6 +109,7 @@ def plan_start(options: SchedulerOptions) -> StartPlan:
         registry=registry,
         plugin_watch=watch,
         pod_annotations=custom.annotations,
+        plugin_surprises=custom.surprises,
         extenders=plan_extenders(configuration),
     )
 
@@ -162,6 +166,8 @@ def log_start(plan: StartPlan, identity: str) -> None:
     )
     for surprise in surprises(configuration):
         _logger.warning("Configuration: %s", surprise)
+    for surprise in plan.plugin_surprises:
+        _logger.warning("Loaded, but: %s", surprise)
     if plan.not_implemented:
         _logger.warning(
             "Plugins are enabled that are not implemented yet: Pods that need them are placed "

@@ -47,12 +47,14 @@ _POINTS: Final[Mapping[str, str]] = MappingProxyType(
         "score": "score",
         "reserve": "reserve",
         "unreserve": "reserve",
-        "undo_pre_bind": "reserve",
         "permit": "permit",
         "pre_bind": "preBind",
+        "undo_pre_bind": "reserve",
         "post_bind": "postBind",
     }
 )
+POINT_METHODS: Final = tuple(_POINTS)
+"""The methods that make a plugin stand at an extension point, in the order of the points."""
 ASYNC_METHODS: Final = ("pre_bind", "undo_pre_bind", "feed")
 METHODS: Final = (
     *(method for method in _POINTS if method not in ASYNC_METHODS),

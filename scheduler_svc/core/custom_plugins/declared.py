@@ -1,9 +1,15 @@
 """What a user's plugin declares, checked before any of it is used."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
-from scheduler_svc.core.custom_plugins.adapt import ASYNC_METHODS, METHODS, defines, points_of
+from scheduler_svc.core.custom_plugins.adapt import (
+    ASYNC_METHODS,
+    METHODS,
+    POINT_METHODS,
+    defines,
+    points_of,
+)
 from scheduler_svc.core.custom_plugins.answers import is_duration
 from scheduler_svc.core.custom_plugins.base import (
     Args,
@@ -22,6 +28,15 @@ _COROUTINE: Final = 0x80
 _ASYNC: Final = _COROUTINE | 0x200
 
 
+def is_plugin(candidate: Any) -> TypeGuard[type[BasePlugin[Any]]]:
+    """Whether it is a plugin's class, be it one that cannot be used."""
+    return (
+        isinstance(candidate, type)
+        and issubclass(candidate, BasePlugin)
+        and candidate not in _BASES
+    )
+
+
 def mistakes_of(candidate: Any) -> list[str]:
     """Say, a line each, what keeps it from being a plugin's class."""
     if not isinstance(candidate, type) or not issubclass(candidate, BasePlugin):
@@ -29,7 +44,7 @@ def mistakes_of(candidate: Any) -> list[str]:
     if candidate in _BASES:
         return [f"{candidate.__name__} is a base for plugins, not one"]
     if not points_of(candidate):
-        return [f"{candidate.__name__} defines no method of a plugin, such as filter or score"]
+        return [f"{candidate.__name__} defines no method of an extension point; there are {_ALL}"]
     return [*_of_methods(candidate), *mistakes_in_values(candidate)]
 
 
@@ -87,6 +102,7 @@ def _is_args(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, Args)
 
 
+_ALL: Final = ", ".join(POINT_METHODS)
 _ALL_FIELDS: Final = ", ".join(sorted(DECLARABLE))
 _RULES: Final = (
     _Rule("name", "printable text", lambda value: _is_text(value) and value.isprintable()),

@@ -18,13 +18,14 @@ import msgspec
 
 from scheduler_svc.core.custom_plugins.adapt import PluginClass, adapt, plugin_name, points_of
 from scheduler_svc.core.custom_plugins.base import Args
-from scheduler_svc.core.custom_plugins.declared import mistakes_in_values, mistakes_of
+from scheduler_svc.core.custom_plugins.declared import is_plugin, mistakes_in_values, mistakes_of
 from scheduler_svc.core.custom_plugins.guard import Guard, PlainGuard, raised
 from scheduler_svc.core.framework.interface import Plugin
 from scheduler_svc.core.registry import Factory
 from scheduler_svc.shell.config import ConfigurationError, ExtensionPoint, RawArguments
 from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
 from scheduler_svc.shell.config.plugin_sets import KnownPlugins
+from scheduler_svc.shell.custom_plugins.methods import signature_mistakes, unheard_methods
 
 ENTRY_POINT_GROUP: Final = "berthmaster.plugins"
 
@@ -40,6 +41,11 @@ class CustomPlugins(msgspec.Struct, frozen=True):
 
     classes: Mapping[str, PluginClass]
     enabled: tuple[str, ...] = ()
+
+    @property
+    def surprises(self) -> tuple[str, ...]:
+        """What is not wrong but not what their authors may expect, a line each."""
+        return tuple(text for plugin in self.classes.values() for text in unheard_methods(plugin))
 
     @property
     def known(self) -> KnownPlugins:
@@ -103,6 +109,10 @@ def load_custom_plugins(
 def plugin_mistakes(candidate: Any, others: Mapping[str, PluginClass]) -> list[str]:
     """Say, a line each, what keeps a class from being used beside others, which are by name."""
     mistakes = mistakes_of(candidate)
+    if mistakes:
+        # A plugin whose every method is misspelt defines none; it is told which.
+        return [*mistakes, *(unheard_methods(candidate) if is_plugin(candidate) else ())]
+    mistakes = list(signature_mistakes(candidate))
     if mistakes:
         return mistakes
     name = plugin_name(candidate)

@@ -56,6 +56,8 @@ def load_profiles(
         note(f"plugin {feed.adapter.name}: {FEEDS_ARE_NOT_RUN}")
     if made.not_implemented:
         note(f"not implemented yet, so left out: {', '.join(made.not_implemented)}")
+    for surprise in custom.surprises:
+        note(surprise)
     for surprise in surprises(configuration):
         note(f"{config_path}: {surprise}")
     if configuration.extenders:

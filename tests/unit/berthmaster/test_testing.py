@@ -18,6 +18,26 @@ class Typo(NodePlugin[Any]):
         return None
 
 
+NOTHING = (
+    "Typo defines no method of an extension point; there are pre_enqueue, sort_key, pre_filter, "
+    "filter, score, reserve, unreserve, permit, pre_bind, undo_pre_bind, post_bind"
+)
+MEANT = "plugin Typo has a method 'fliter', which no extension point calls; did you mean 'filter'?"
+
+
+class Short(NodePlugin[Any]):
+    """Scores by the Pod alone."""
+
+    score: Any = lambda self, pod: 1
+
+
+class HalfTypo(Typo):
+    """Scores, and means to filter."""
+
+    def score(self, pod: Any, node: Any) -> float:
+        return 1.0
+
+
 class NodeName(NodePlugin[Any]):
     """Has the name of one of kube-scheduler's."""
 
@@ -57,7 +77,16 @@ class SameName(NodeName):
 @pytest.mark.parametrize(
     ("plugins", "said"),
     [
-        ([Typo], ["Typo: Typo defines no method of a plugin, such as filter or score"]),
+        ([Typo], [f"Typo: {NOTHING}", f"Typo: {MEANT}"]),
+        (
+            [Short],
+            [
+                (
+                    "Short: score cannot be called with (pod, node): too many positional "
+                    "arguments; it must be score(self, pod, node)"
+                )
+            ],
+        ),
         (
             [NodeName],
             ["NodeName: NodeName is one of kube-scheduler's own plugins; give it another `name`"],
@@ -73,7 +102,8 @@ class SameName(NodeName):
             [
                 "Broad: scope is 'cluster'; it must be Scope.SPEC, Scope.USAGE or Scope.CLUSTER",
                 "Late: scope is 'cluster'; it must be Scope.SPEC, Scope.USAGE or Scope.CLUSTER",
-                "Typo: Typo defines no method of a plugin, such as filter or score",
+                f"Typo: {NOTHING}",
+                f"Typo: {MEANT}",
             ],
         ),
     ],
@@ -82,6 +112,12 @@ def test_what_the_scheduler_refuses_is_refused(plugins: list[Any], said: list[st
     with pytest.raises(PluginLoadError) as caught:
         cluster(plugins=[plugin() for plugin in plugins])
     assert str(caught.value).splitlines() == said
+
+
+def test_a_misspelt_method_is_warned_of_where_the_test_is() -> None:
+    with pytest.warns(UserWarning, match="'fliter', which no extension point calls") as caught:
+        cluster(plugins=[HalfTypo()])
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 class Quota(NodePlugin[Any]):

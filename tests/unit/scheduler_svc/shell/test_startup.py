@@ -181,3 +181,28 @@ def test_log_says_that_a_dry_run_writes_nothing(
 ) -> None:
     lines = logged(plan_start(options_with(tmp_path, dry_run=True)), caplog)
     assert any(line.startswith("Dry run: nothing is written") for line in lines)
+
+
+PLUGIN = """
+from berthmaster.plugin import NodePlugin
+
+class Half(NodePlugin):
+    def score(self, pod, node):
+        return 1
+
+    def filters(self, pod, node):
+        return None
+"""
+
+
+def test_misspelt_methods_of_a_plugin_are_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "half_of_this_test.py").write_text(PLUGIN)
+    flag = f"{tmp_path / 'half_of_this_test.py'}:Half"
+    plan = plan_start(options_with(tmp_path, plugins=(flag,)))
+    [said] = [line for line in logged(plan, caplog) if "Half has" in line]
+    assert said == (
+        "Loaded, but: plugin Half has a method 'filters', which no extension point calls; "
+        "did you mean 'filter'?"
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from berthmaster.plugin import FeedApi, Node, NodePlugin, Normalize, Scope, VectorPlugin
 from berthmaster.testing import cluster, node, pod
-from scheduler_svc.core.custom_plugins.declared import mistakes_in_values, mistakes_of
+from scheduler_svc.core.custom_plugins.declared import is_plugin, mistakes_in_values, mistakes_of
 
 
 class Right(NodePlugin[Any]):
@@ -163,8 +163,20 @@ def test_all_mistakes_are_told() -> None:
     [
         (7, "is no subclass of NodePlugin or VectorPlugin of berthmaster.plugin"),
         (NodePlugin, "NodePlugin is a base for plugins, not one"),
-        (changed(NodePlugin), "Changed defines no method of a plugin, such as filter or score"),
+        (
+            changed(NodePlugin),
+            (
+                "Changed defines no method of an extension point; there are pre_enqueue, sort_key, "
+                "pre_filter, filter, score, reserve, unreserve, permit, pre_bind, undo_pre_bind, "
+                "post_bind"
+            ),
+        ),
     ],
 )
 def test_what_is_no_plugin(candidate: Any, said: str) -> None:
     assert mistakes_of(candidate) == [said]
+
+
+def test_a_plugins_class_is_told_from_others() -> None:
+    candidates = (7, int, NodePlugin, changed(NodePlugin), Right)
+    assert [is_plugin(each) for each in candidates] == [False, False, False, True, True]

@@ -52,6 +52,28 @@ class Idle(NodePlugin[Any]):
     """Does nothing."""
 
 
+class Misspelt(NodePlugin[Any]):
+    """Means to filter."""
+
+    def filters(self, pod: Pod, node: Node) -> str | None:
+        return "never"
+
+
+class Short(NodePlugin[Any]):
+    """Filters by the Pod alone, and says so."""
+
+    filter: Any = lambda self, pod: None
+
+
+class HalfMisspelt(Deny):
+    """Filters, and means to score."""
+
+    name = "HalfMisspelt"
+
+    def scores(self, pod: Pod, node: Node) -> float:
+        return 1.0
+
+
 class Curious(NodeName):
     """Reads what there is not."""
 
@@ -247,7 +269,22 @@ def test_each_mistake_of_a_plugin_has_its_line() -> None:
         ("json:Missing", "json has no Missing; it has no plugin"),
         ("json:loads", "is no subclass of NodePlugin or VectorPlugin of berthmaster.plugin"),
         (f"{MODULE}:NodePlugin", "NodePlugin is a base for plugins, not one"),
-        (f"{MODULE}:Idle", "Idle defines no method of a plugin, such as filter or score"),
+        (f"{MODULE}:Idle", "Idle defines no method of an extension point; there are "),
+        (f"{MODULE}:Misspelt", "Misspelt defines no method of an extension point; there are "),
+        (
+            f"{MODULE}:Misspelt",
+            (
+                f"--plugin {MODULE}:Misspelt: plugin Misspelt has a method 'filters', which no "
+                "extension point calls; did you mean 'filter'?"
+            ),
+        ),
+        (
+            f"{MODULE}:Short",
+            (
+                "filter cannot be called with (pod, node): too many positional arguments; "
+                "it must be filter(self, pod, node)"
+            ),
+        ),
         (f"{MODULE}:Forgetful", "pod_fields names annotations, so pod_annotations must name which"),
         (f"{MODULE}:Curious", "pod_fields names mood; it may name annotations, labels, name, "),
         (
@@ -274,6 +311,16 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 def test_the_same_plugin_may_be_named_twice() -> None:
     assert list(load("Deny", "Deny").classes) == ["Deny"]
+
+
+def test_a_misspelt_method_is_a_surprise() -> None:
+    assert load("Deny").surprises == ()
+    assert load("Deny", "HalfMisspelt").surprises == (
+        (
+            "plugin HalfMisspelt has a method 'scores', which no extension point calls; "
+            "did you mean 'score'?"
+        ),
+    )
 
 
 def test_installed_packages_bring_plugins() -> None:
