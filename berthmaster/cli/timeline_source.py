@@ -49,6 +49,7 @@ NODES: Final = ResourcePath("", "v1", "nodes")
 USER_AGENT: Final = f"berthmaster/{__version__}"
 TIMEOUT_SECONDS: Final = 10.0
 MAX_TIMELINE_BYTES: Final = 2**22
+_DIRECTLY: Final = "to ask one that you know of: --agent URL"
 
 
 class TimelineError(Exception):
@@ -141,6 +142,8 @@ async def _through_the_api(
         if agent is not None:
             told = await _ask_through_the_api(request, client, credentials, agent, notes)
             if told is not None:
+                if request.ask_kubelet:
+                    notes.append("the kubelet was not asked, since the agent has told")
                 return told
     return await _from_objects(request, client, pod, notes)
 
@@ -156,11 +159,14 @@ async def _find_agent(client: KubeClient, node_name: str, notes: list[str]) -> D
         )
         found = msgspec.json.decode(response.body, type=_Pods).items or []
     except (KubeError, msgspec.DecodeError) as error:
-        notes.append(f"no agent was looked for: {error}")
+        notes.append(f"no agent could be looked for: {error}; {_DIRECTLY}")
         return None
     agents = [agent for pod in found if (agent := daemon_pod(pod)) is not None]
     if not agents:
-        notes.append(f"no agent runs on node {node_name}")
+        notes.append(
+            f"no agent runs on node {node_name}, or none that has the labels {AGENT_LABELS}; "
+            f"{_DIRECTLY}"
+        )
         return None
     return min(agents, key=lambda agent: (not agent.is_ready, agent.is_ending))
 
@@ -186,26 +192,35 @@ async def _ask_through_the_api(
             f"{agent.name} {port}, then --agent https://localhost:{port}"
         )
         return None
-    return Told(timeline, f"the agent {agent.namespace}/{agent.name}")
+    return Told(timeline, f"the agent {agent.namespace}/{agent.name}", notes)
 
 
 async def _from_objects(
     request: TimelineRequest, client: KubeClient, pod: Pod, notes: list[str]
 ) -> Told:
+    tellers = ["API objects"]
     events: list[KubeletEvent] = []
     try:
         events = await list_events(client, request.namespace, _kubelet_uid(pod))
+        tellers.append("Events")
     except KubeError as error:
         notes.append(f"its Events cannot be read: {error}")
     journey = _journey_of(pod)
     journey.observe_events(events)
-    teller = "API objects and Events alone: most times are whole seconds"
-    if request.ask_kubelet and pod.spec.node_name:
-        await _ask_kubelet(client, pod, journey, notes)
-        teller = "API objects, Events and its kubelet"
+    if request.ask_kubelet and await _ask_kubelet(client, pod, journey, notes):
+        tellers.append("its kubelet")
     cause, detail = _cause_of(pod, events)
     timeline = timeline_of(journey, node_name=pod.spec.node_name, cause=cause, cause_detail=detail)
-    return Told(timeline, teller, notes)
+    return Told(timeline, _teller(tellers), notes)
+
+
+def _teller(tellers: list[str]) -> str:
+    """Name those who told, as they were heard; whoever was asked in vain is not among them."""
+    *others, last = tellers
+    named = f"{', '.join(others)} and {last}" if others else last
+    if tellers[-1] == "its kubelet":
+        return named
+    return f"{named} alone: most times are whole seconds"
 
 
 def _journey_of(pod: Pod) -> Journey:
@@ -238,20 +253,28 @@ def _kubelet_uid(pod: Pod) -> str:
     return annotation(pod, MIRROR_ANNOTATION) or pod.metadata.uid
 
 
-async def _ask_kubelet(client: KubeClient, pod: Pod, journey: Journey, notes: list[str]) -> None:
-    """Take in the kubelet's own copy, read through the API server."""
-    path = NODES.object(pod.spec.node_name, "proxy/pods")
+async def _ask_kubelet(client: KubeClient, pod: Pod, journey: Journey, notes: list[str]) -> bool:
+    """Take in the kubelet's own copy, read through the API server; tell whether it gave one."""
+    node_name = pod.spec.node_name
+    if not node_name:
+        notes.append("no kubelet was asked: the Pod has no Node")
+        return False
+    asked = f"the kubelet of {node_name} was asked through the API server"
     try:
-        response = await client.call("GET", path, timeout_seconds=TIMEOUT_SECONDS)
+        response = await client.call(
+            "GET", NODES.object(node_name, "proxy/pods"), timeout_seconds=TIMEOUT_SECONDS
+        )
         copies = decode_pods(response.body)
     except KubeError as error:
-        notes.append(f"its kubelet cannot be asked: {error}")
-        return
+        right = "; it takes get on nodes/proxy" if isinstance(error, ForbiddenError) else ""
+        notes.append(f"{asked}, in vain: {error}{right}")
+        return False
     for copy in copies:
         if copy.metadata.uid == _kubelet_uid(pod):
             journey.observe_kubelet(copy)
-            return
-    notes.append("its kubelet does not show the Pod")
+            return True
+    notes.append(f"{asked}, and does not show the Pod")
+    return False
 
 
 def _cause_of(pod: Pod, events: list[KubeletEvent]) -> tuple[str | None, str | None]:

@@ -160,7 +160,8 @@ async def test_what_is_no_agent_of_ours_is_not_asked(tmp_path: Path) -> None:
     stranger["metadata"]["labels"] = {}
     stranger["spec"]["containers"][0]["image"] = "other:1"
     api = StubApi({POD: pod_document(), AGENTS: {"items": [stranger]}, EVENTS: {"items": []}})
-    assert (await told_by(api, tmp_path)).notes == ["no agent runs on node node-a"]
+    (note,) = (await told_by(api, tmp_path)).notes
+    assert note.startswith("no agent runs on node node-a")
 
 
 async def test_who_may_have_no_token_of_the_agent_is_told(tmp_path: Path) -> None:
@@ -184,8 +185,12 @@ async def test_without_an_agent_objects_and_events_tell(tmp_path: Path) -> None:
     ]
     api = StubApi({POD: pod_document(), AGENTS: {"items": []}, EVENTS: {"items": events}})
     told = await told_by(api, tmp_path)
-    assert told.notes == ["no agent runs on node node-a"]
-    assert "API objects and Events alone" in told.teller
+    (note,) = told.notes
+    assert note.startswith("no agent runs on node node-a")
+    # What an agent is known by, and the way to one that is not.
+    assert AGENT_LABELS in note
+    assert "--agent URL" in note
+    assert told.teller == "API objects and Events alone: most times are whole seconds"
     assert steps(told) == {
         "created": "api",
         "queued": "scheduler",
@@ -214,26 +219,58 @@ async def test_agents_and_events_that_may_not_be_listed(tmp_path: Path) -> None:
     api = StubApi({POD: pod_document(), AGENTS: 403, EVENTS: 403})
     told = await told_by(api, tmp_path)
     assert [note.partition(":")[0] for note in told.notes] == [
-        "no agent was looked for",
+        "no agent could be looked for",
         "its Events cannot be read",
     ]
+    assert "--agent URL" in told.notes[0]
+    assert told.teller == "API objects alone: most times are whole seconds"
     assert steps(told)["bound"] == "api"
 
 
-async def test_the_kubelet_says_when_it_saw_the_pod(tmp_path: Path) -> None:
+def seen_by_the_kubelet() -> dict[str, Any]:
     annotations = {"kubernetes.io/config.seen": "2026-06-01T12:00:02.125000000Z"}
-    stranger = document("other", uid="other")
-    copies = {"items": [stranger, pod_document(annotations=annotations)]}
+    return pod_document(annotations=annotations)
+
+
+async def test_the_kubelet_says_when_it_saw_the_pod(tmp_path: Path) -> None:
+    copies = {"items": [document("other", uid="other"), seen_by_the_kubelet()]}
     api = StubApi({POD: pod_document(), EVENTS: {"items": []}, KUBELET: copies})
     told = await told_by(api, tmp_path, use_agent=False, ask_kubelet=True)
     assert steps(told)["kubelet_seen"] == "kubelet"
+    assert (told.teller, told.notes) == ("API objects, Events and its kubelet", [])
     assert AGENTS not in api.paths()
-    api.answers[KUBELET] = {"items": [stranger]}
+    api.answers[EVENTS] = 403
     told = await told_by(api, tmp_path, use_agent=False, ask_kubelet=True)
-    assert told.notes == ["its kubelet does not show the Pod"]
-    api.answers[KUBELET] = 403
+    assert told.teller == "API objects and its kubelet"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"items": [document("other", uid="other")]}, ["and does not show the Pod"]),
+        (403, ["in vain", "403", KUBELET, "get on nodes/proxy"]),
+        (503, ["in vain", "503", KUBELET]),
+        ({"items": 3}, ["in vain"]),
+    ],
+)
+async def test_a_kubelet_that_was_asked_in_vain_told_nothing(
+    answer: Any, words: list[str], tmp_path: Path
+) -> None:
+    api = StubApi({POD: pod_document(), EVENTS: {"items": []}, KUBELET: answer})
     told = await told_by(api, tmp_path, use_agent=False, ask_kubelet=True)
-    assert told.notes[0].startswith("its kubelet cannot be asked")
+    (note,) = told.notes
+    assert note.startswith("the kubelet of node-a was asked through the API server, ")
+    assert [word for word in words if word not in note] == []
+    assert ("nodes/proxy" in note) is (answer == 403)
+    assert told.teller == "API objects and Events alone: most times are whole seconds"
+
+
+async def test_where_an_agent_tells_the_kubelet_is_not_asked(tmp_path: Path) -> None:
+    agents = {"items": [AGENT_POD]}
+    api = StubApi({POD: pod_document(), AGENTS: agents, PROXY: agents_timeline(), **TOKENS})
+    told = await told_by(api, tmp_path, ask_kubelet=True)
+    assert told.notes == ["the kubelet was not asked, since the agent has told"]
+    assert KUBELET not in api.paths()
 
 
 async def test_a_mirror_tells_of_its_static_pod(tmp_path: Path) -> None:
@@ -301,6 +338,7 @@ async def test_a_pod_without_a_node(
     api = StubApi({POD: pod, EVENTS: {"items": []}})
     told = await told_by(api, tmp_path, ask_kubelet=True)
     assert (told.timeline.cause, told.timeline.cause_detail) == ("not_scheduled", detail)
+    assert told.notes == ["no kubelet was asked: the Pod has no Node"]
     assert api.paths() == [POD, EVENTS]
 
 
