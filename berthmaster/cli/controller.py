@@ -17,6 +17,7 @@ from scheduler_svc.controller.app import run_controller
 from scheduler_svc.controller.options import ControllerOptions
 from scheduler_svc.shell.config import ConfigurationError
 from scheduler_svc.shell.custom_plugins import PluginLoadError
+from scheduler_svc.shell.profiles import ProfileError
 
 
 def run(**flags: Any) -> None:
@@ -29,7 +30,7 @@ def run(**flags: Any) -> None:
         # asyncio's own loop: at a controller's pace uvloop saves no CPU, and it takes 1.5 MiB.
         with asyncio.Runner() as runner:
             code = runner.run(run_controller(options, rules))
-    except (ConfigurationError, PluginLoadError, UsageError) as error:
+    except (ConfigurationError, PluginLoadError, ProfileError, UsageError) as error:
         fail(error, ExitCode.BAD_USAGE)
     except (KubeConfigError, CertificateError) as error:
         fail(error, ExitCode.BAD_USAGE)

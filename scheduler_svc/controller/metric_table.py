@@ -20,7 +20,7 @@ POD_GROUP_MEMBERS: Final = Definition(
 PROFILES: Final = Definition(
     name="berthmaster_scheduler_profiles",
     kind=Kind.GAUGE,
-    help="SchedulerProfiles, by whether their newest spec is valid.",
+    help="SchedulerProfiles, by whether their newest spec is valid; unknown: a plugin is not.",
     labels=("valid",),
 )
 STATUS_WRITES: Final = Definition(

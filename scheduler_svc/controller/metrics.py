@@ -24,6 +24,7 @@ from scheduler_svc.shell.lease import LeaseElection
 from scheduler_svc.shell.metric_table import LEADER
 
 _STATES: Final = ("pending", "unschedulable", "scheduled", "running", "succeeded", "failed")
+_VALIDITY: Final = {True: "true", False: "false", None: "unknown"}
 _RESOURCES: Final = tuple(resource.name for resource in ALL_RESOURCES)
 _RESULTS: Final = tuple(str(each) for each in WriteResult if each is not WriteResult.STANDBY)
 
@@ -41,8 +42,8 @@ class ObjectMetrics:
         phases.update(known.groups.phases.values())
         states = Counter(dict.fromkeys(_STATES, 0))
         states.update(member_state(member) for member in known.members.all())
-        validity = Counter({"true": 0, "false": 0})
-        validity.update(str(valid).lower() for valid in known.profiles.is_valid.values())
+        validity = Counter(dict.fromkeys(_VALIDITY.values(), 0))
+        validity.update(_VALIDITY[valid] for valid in known.profiles.is_valid.values())
         return [
             gauge(table.POD_GROUPS, [((phase,), n) for phase, n in phases.items()]),
             gauge(table.POD_GROUP_MEMBERS, [((state,), n) for state, n in states.items()]),

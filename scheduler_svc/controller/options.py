@@ -21,6 +21,7 @@ from scheduler_svc.shell.config.schema import LeaderElection
 from scheduler_svc.shell.configuration_file import read_configuration
 from scheduler_svc.shell.custom_plugins import load_custom_plugins
 from scheduler_svc.shell.defaults import DEFAULT_SCHEDULER_NAME
+from scheduler_svc.shell.profiles import make_profiles
 from scheduler_svc.shell.scheduler_profiles.validation import plugin_registry
 from scheduler_svc.shell.shared_options import LeaderElectionOptions
 
@@ -71,14 +72,17 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises
         ------
-        ConfigurationError, PluginLoadError, UsageError
+        ConfigurationError, PluginLoadError, ProfileError, UsageError
             As the scheduler does.
         """
         custom = load_custom_plugins(self.plugins)
         configuration = read_configuration(self.config_path, custom)
+        registry = plugin_registry(custom)
+        # Only a plugin that is made tells what is wrong with its arguments.
+        make_profiles(configuration, registry.factories)
         return Rules(
             rename_for_live(configuration, self.scheduler_name),
-            plugin_registry(custom),
+            registry,
             serves_default=self.scheduler_name == KUBE_SCHEDULER_NAME,
         )
 

@@ -9,11 +9,16 @@ from scheduler_svc.controller.conditions import Verdict, merge_conditions
 from scheduler_svc.controller.merge_patch import merge_patch
 from scheduler_svc.shell.config import Mistake
 from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile
+from scheduler_svc.shell.scheduler_profiles.validation import may_be_elsewhere
 
 VALID: Final = "Valid"
 ACTIVE: Final = "Active"
 SHOWN_MISTAKES: Final = 20
 _SHOWN_SCHEDULERS: Final = 3
+_NOT_KNOWN: Final = (
+    "cannot be judged: the controller has not every plugin that is named here, and schedulers "
+    "may have; give it the same --plugin and --config, or correct the name"
+)
 
 
 class Reason(StrEnum):
@@ -21,13 +26,19 @@ class Reason(StrEnum):
 
     VALID = "Valid"
     INVALID = "Invalid"
+    UNKNOWN_PLUGIN = "UnknownPlugin"
     RUNNING = "Running"
     NOT_OBSERVED = "NotObserved"
 
 
 def judge_profile(profile: SchedulerProfile, mistakes: Sequence[Mistake]) -> dict[str, Verdict]:
-    """Give the conditions, by type."""
-    return {VALID: _valid(mistakes), ACTIVE: _active(profile, is_valid=not mistakes)}
+    """Give the conditions, by type.
+
+    `Valid` is not known where all that is wrong is a plugin that is not known here: schedulers
+    may have been given it, and the controller not.
+    """
+    valid = _valid(mistakes, is_run=bool(_running(profile)))
+    return {VALID: valid, ACTIVE: _active(profile, is_invalid=valid.is_true is False)}
 
 
 def profile_changes(
@@ -39,7 +50,7 @@ def profile_changes(
 ) -> dict[str, Any]:
     """Give the fields of the status to write; none where all is said.
 
-    An invalid spec leaves `active` as it is: the last valid one stays in use.
+    A spec that is not known to be valid leaves `active` as it is: the last valid one.
     """
     generation = profile.metadata.generation
     changes: dict[str, Any] = {}
@@ -57,12 +68,14 @@ def profile_changes(
     return changes
 
 
-def _valid(mistakes: Sequence[Mistake]) -> Verdict:
+def _valid(mistakes: Sequence[Mistake], *, is_run: bool) -> Verdict:
     if not mistakes:
         return Verdict(True, Reason.VALID, "the spec can be run")
     lines = [_line(mistake) for mistake in mistakes[:SHOWN_MISTAKES]]
     if len(mistakes) > SHOWN_MISTAKES:
         lines.append(f"and {len(mistakes) - SHOWN_MISTAKES} more")
+    if all(may_be_elsewhere(mistake, is_run=is_run) for mistake in mistakes):
+        return Verdict(None, Reason.UNKNOWN_PLUGIN, "\n".join((_NOT_KNOWN, *lines)))
     return Verdict(False, Reason.INVALID, "\n".join(lines))
 
 
@@ -71,16 +84,20 @@ def _line(mistake: Mistake) -> str:
     return f"{line} ({' '.join(mistake.meaning.split())})" if mistake.meaning else line
 
 
-def _active(profile: SchedulerProfile, *, is_valid: bool) -> Verdict:
+def _running(profile: SchedulerProfile) -> list[str]:
+    """Name the schedulers that run the newest spec."""
+    generation = profile.metadata.generation
+    return sorted(s.scheduler for s in profile.status.observed_by if s.generation == generation)
+
+
+def _active(profile: SchedulerProfile, *, is_invalid: bool) -> Verdict:
     generation, active = profile.metadata.generation, profile.status.active
-    if not is_valid:
+    if is_invalid:
         if active is None:
             return Verdict(False, Reason.INVALID, "no spec was valid yet: nothing is run")
         text = f"generation {active.generation} stays in use: the newest is invalid"
         return Verdict(False, Reason.INVALID, text)
-    running = sorted(
-        seen.scheduler for seen in profile.status.observed_by if seen.generation == generation
-    )
+    running = _running(profile)
     if not running:
         return Verdict(False, Reason.NOT_OBSERVED, f"no scheduler runs generation {generation} yet")
     shown = ", ".join(running[:_SHOWN_SCHEDULERS])

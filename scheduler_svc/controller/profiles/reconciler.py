@@ -72,7 +72,8 @@ class ProfileReconciler:
         self._submit_event = submit_event
         self._note_seconds = note_seconds
         self._judged: dict[ObjectKey, tuple[_Judged, tuple[Mistake, ...]]] = {}
-        self.is_valid: dict[ObjectKey, bool] = {}
+        # None where it is not known.
+        self.is_valid: dict[ObjectKey, bool | None] = {}
 
     async def reconcile_all(self, since: float) -> None:
         """Look at all profiles. Raises the first `KubeError`, after all have been looked at."""
@@ -84,10 +85,11 @@ class ProfileReconciler:
         errors: list[Exception] = []
         for key, profile in profiles.items():
             mistakes = self._mistakes(key, profile, profiles)
-            self.is_valid[key] = not mistakes
+            verdicts = judge_profile(profile, mistakes)
+            self.is_valid[key] = verdicts[VALID].is_true
             await asyncio.sleep(0)  # making a profile's plugins takes milliseconds
             try:
-                await self._bring_about(held[key], profile, mistakes, since)
+                await self._bring_about(held[key], profile, verdicts, since)
             except Exception as error:  # noqa: BLE001 - raised below, once the others are done
                 errors.append(error)
         if errors:
@@ -120,10 +122,9 @@ class ProfileReconciler:
         self,
         held: HeldObject,
         profile: SchedulerProfile,
-        mistakes: tuple[Mistake, ...],
+        verdicts: Mapping[str, Verdict],
         since: float,
     ) -> None:
-        verdicts = judge_profile(profile, mistakes)
         now = format_time(read_now().wall_seconds)
         changes = profile_changes(profile, verdicts, held.status, now=now)
         if not changes:
@@ -135,7 +136,7 @@ class ProfileReconciler:
         _logger.log(
             V2,
             "Wrote the status of a scheduler profile",
-            extra=fields(profile=held.key, valid=verdicts[VALID].is_true),
+            extra=fields(profile=held.key, valid=verdicts[VALID].status),
         )
         for text in _transitions(held.status.get("conditions"), verdicts):
             self._submit_event(held.key, held.uid, text)

@@ -44,6 +44,8 @@ from scheduler_svc.shell.config.schema import (
 )
 from scheduler_svc.shell.config.validate_arguments import validate_arguments
 
+DOES_NOT_EXIST: Final = "plugin does not exist"
+
 _TYPE_FIELDS: Final = ("apiVersion", "kind")
 _WAS_INVALID: Final = (
     f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
@@ -143,7 +145,7 @@ class ProfileReader:
             Problem.INVALID,
             path,
             value=render_value(name),
-            detail="plugin does not exist",
+            detail=DOES_NOT_EXIST,
             allowed=tuple(
                 sorted(
                     known

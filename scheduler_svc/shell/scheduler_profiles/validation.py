@@ -23,8 +23,10 @@ from scheduler_svc.shell.config import (
     Profile,
     load_profile,
 )
+from scheduler_svc.shell.config.meaning import OUT_OF_TREE
 from scheduler_svc.shell.config.mistakes import Problem, render_value
 from scheduler_svc.shell.config.plugin_sets import KnownPlugins
+from scheduler_svc.shell.config.profiles import DOES_NOT_EXIST
 from scheduler_svc.shell.config.schema import DEFAULT_SCHEDULER_NAME
 from scheduler_svc.shell.custom_plugins import CustomPlugins, PluginLoadError
 from scheduler_svc.shell.profiles import ProfileError, make_profiles
@@ -165,6 +167,16 @@ def compile_spec(
         _logger.exception("Cannot judge a SchedulerProfile", extra=fields(object=source))
         detail = f"cannot be judged: {type(error).__name__}: {error}"
         raise InvalidProfileError((_mistake(source, "spec", detail),)) from error
+
+
+def may_be_elsewhere(mistake: Mistake, *, is_run: bool) -> bool:
+    """Whether it is only that a plugin is not known here, which a scheduler may have.
+
+    A name that is like a known plugin's is taken for that one misspelt, unless a scheduler
+    runs the spec (`is_run`).
+    """
+    is_unlike_any = mistake.meaning == OUT_OF_TREE
+    return mistake.detail == DOES_NOT_EXIST and (is_unlike_any or is_run)
 
 
 def name_mistakes(

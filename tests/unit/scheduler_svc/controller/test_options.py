@@ -89,6 +89,61 @@ def test_bad_flags_end_with_2_and_say_what_is_wrong(arguments: list[str], messag
     assert "Traceback" not in result.stderr
 
 
+PLUGIN = """
+from berthmaster.plugin import Args, NodePlugin
+
+class QuotaArgs(Args, frozen=True):
+    limits: dict[str, int]
+
+class Quota(NodePlugin[QuotaArgs]):
+    args_type = QuotaArgs
+
+    def filter(self, pod, node):
+        return None
+"""
+CONFIGURATION = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: berthmaster
+  plugins:
+    multiPoint:
+      enabled: [{name: Quota}]
+  pluginConfig:
+  - name: Quota
+    args: ARGS
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (CONFIGURATION.replace("ARGS", "{limits: 7}"), "args.limits: Invalid value: 7"),
+        (CONFIGURATION.replace("ARGS", "{limits: {}, colour: red}"), "args.colour"),
+        (CONFIGURATION.replace("ARGS", "{}"), "args.limits: Required value"),
+        (CONFIGURATION.partition("  plugins:")[0], "plugin Quota needs arguments in pluginConfig"),
+        (
+            CONFIGURATION.replace("ARGS", "{limits: {}}").replace(
+                "multiPoint:", "preFilter: {disabled: [{name: NodeAffinity}]}\n    multiPoint:"
+            ),
+            "NodeAffinity is enabled at filter but disabled at preFilter",
+        ),
+    ],
+)
+def test_what_schedulers_refuse_is_refused_in_the_same_words(
+    tmp_path: Path, text: str, message: str, started: list[tuple[ControllerOptions, Rules]]
+) -> None:
+    (tmp_path / "quota_of_this_test.py").write_text(PLUGIN)
+    config = tmp_path / "scheduler.yaml"
+    config.write_text(text)
+    flags = ("--config", str(config), "--plugin", f"{tmp_path / 'quota_of_this_test.py'}:Quota")
+    result = invoke(*flags)
+    assert (result.exit_code, started) == (2, [])
+    assert message in result.stderr
+    beside = CliRunner().invoke(cli, ["scheduler", *flags, "--write-config-to", "-"])
+    assert (beside.exit_code, beside.stderr) == (2, result.stderr)
+
+
 def test_configz_shows_what_is_in_effect() -> None:
     options = ControllerOptions(version="1.0", plugins=("a:B",))
     shown: dict[str, Any] = options.configz()["controller"]

@@ -103,6 +103,21 @@ async def test_profiles_are_one_piece_of_work() -> None:
     assert valid == {"a": "True", "b": "False"}
 
 
+async def test_a_plugin_that_is_not_here_leaves_it_open_whether_a_profile_is_valid() -> None:
+    bench = Bench()
+    named = {"filter": {"enabled": [{"name": "Quota"}]}}
+    content = body("a", SCHEDULER_PROFILES, schedulerName="a", plugins=named)
+    bench.reconciliation.tell(SCHEDULER_PROFILES, False, content)
+    await bench.reconciliation._work(PROFILES, 0.0)
+    [request] = bench.api.requests
+    assert [
+        (condition["type"], condition["status"], condition["reason"])
+        for condition in request.body["status"]["conditions"]
+    ] == [("Valid", "Unknown", "UnknownPlugin"), ("Active", "False", "NotObserved")]
+    assert "active" not in request.body["status"]
+    assert list(bench.reconciliation.profiles.is_valid.values()) == [None]
+
+
 async def test_schedulers_names_are_those_of_the_configuration_and_of_profiles() -> None:
     bench = Bench()
     serves = bench.reconciliation._serves
@@ -159,7 +174,8 @@ async def test_the_metrics_tell_of_groups_members_and_profiles() -> None:
         ObjectKey(POD_GROUPS, "a", str(n)): phase
         for n, phase in enumerate(["Running", "Running", "Pending"])
     }
-    known.profiles.is_valid = {PROFILES: False}
+    unknown = ObjectKey(SCHEDULER_PROFILES, "", "unknown")
+    known.profiles.is_valid = {PROFILES: False, unknown: None}
     bench.list_members(Member("1", (GROUP,), has_node=True), Member("2", (GROUP,)))
     samples = {
         (family.name, *sample.labels.values()): sample.value
@@ -173,6 +189,7 @@ async def test_the_metrics_tell_of_groups_members_and_profiles() -> None:
     assert samples["berthmaster_pod_group_members", "pending"] == 1
     assert samples["berthmaster_scheduler_profiles", "false"] == 1
     assert samples["berthmaster_scheduler_profiles", "true"] == 0
+    assert samples["berthmaster_scheduler_profiles", "unknown"] == 1
 
 
 def work_samples(bench: Bench) -> dict[tuple[str, ...], float]:

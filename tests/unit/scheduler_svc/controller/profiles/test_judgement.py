@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from scheduler_svc.controller.conditions import Verdict
 from scheduler_svc.controller.profiles.judgement import (
@@ -14,7 +15,9 @@ from scheduler_svc.controller.profiles.judgement import (
     profile_changes,
 )
 from scheduler_svc.shell.config import Mistake
+from scheduler_svc.shell.config.meaning import OUT_OF_TREE
 from scheduler_svc.shell.config.mistakes import Problem
+from scheduler_svc.shell.config.profiles import DOES_NOT_EXIST
 from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile
 
 NOW = "2026-11-30T12:00:00Z"
@@ -85,6 +88,39 @@ def test_mistakes_are_told_with_their_paths() -> None:
     }
     never = judge_profile(profile(), mistakes)[ACTIVE]
     assert never == Verdict(False, "Invalid", "no spec was valid yet: nothing is run")
+
+
+def unknown(name: str, meaning: str = OUT_OF_TREE) -> Mistake:
+    return replace(mistake(meaning=meaning), value=f'"{name}"', detail=DOES_NOT_EXIST)
+
+
+def test_a_plugin_that_only_the_controller_may_lack_is_no_mistake_yet() -> None:
+    verdicts = judge_profile(profile(active=1), (unknown("Quota"),))
+    assert verdicts[VALID][:2] == (None, "UnknownPlugin")
+    assert "the controller has not every plugin" in verdicts[VALID].message
+    assert 'spec.plugins: Invalid value: "Quota": plugin does not exist' in verdicts[VALID].message
+    assert verdicts[ACTIVE] == Verdict(False, "NotObserved", "no scheduler runs generation 2 yet")
+
+
+def test_a_misspelt_plugin_is_a_mistake_unless_a_scheduler_runs_it() -> None:
+    misspelt = unknown("NodeNames", "did you mean NodeName?")
+    assert judge_profile(profile(observed={"a": 1}), (misspelt,))[VALID].is_true is False
+    verdicts = judge_profile(profile(observed={"a": 2}), (misspelt,))
+    assert verdicts[VALID].is_true is None
+    assert verdicts[ACTIVE] == Verdict(True, "Running", "run by a")
+
+
+def test_another_mistake_is_one_whatever_plugins_there_are() -> None:
+    verdicts = judge_profile(profile(observed={"a": 2}), (unknown("Quota"), mistake()))
+    assert verdicts[VALID][:2] == (False, "Invalid")
+
+
+def test_what_is_not_known_is_said_once_and_changes_nothing_else() -> None:
+    judged = profile(active=1)
+    status: dict[str, Any] = {"active": {"generation": 1, "spec": {"schedulerName": "gpu"}}}
+    written = changes(judged, status, unknown("Quota"))
+    assert "active" not in written
+    assert changes(judged, {**status, **written}, unknown("Quota")) == {}
 
 
 def test_not_all_of_very_many_mistakes_are_told() -> None:
