@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from scheduler_svc.core.plugins.gang_scheduling import GangScheduling
 from scheduler_svc.shell.explain.answer import Answer, NodeAnswer
 from scheduler_svc.shell.explain.group_obstacles import is_obstacle
 from scheduler_svc.shell.explain.memory import Decision
@@ -57,30 +58,55 @@ def render_decision(decision: Decision) -> RenderableType:
 
 
 def _verdict(answer: Answer) -> Text:
+    """Say first what is true of the Pod, be it that it is held back."""
     text = Text()
     text.append(answer.pod, style="bold")
+    held_back = _held_back(answer)
+    if held_back:
+        text.append(f": {held_back}", style="yellow")
+    else:
+        text.append_text(_judgement(answer, after=": "))
+    return text
+
+
+def _held_back(answer: Answer) -> str:
+    """Say why the Pod is not placed by itself, wherever it fits; "" where it may be."""
+    if answer.error:
+        return ""
+    if answer.pre_enqueue_plugin == GangScheduling.name:
+        return f"waits for its group, which is not tried: {answer.pre_enqueue_message}"
+    if answer.pre_enqueue_plugin:
+        return f"not tried: {answer.pre_enqueue_plugin}: {answer.pre_enqueue_message}"
+    if not answer.pod_group_message:
+        return ""
+    was_tried = not is_obstacle(answer.pod_group_message)
+    how = "did not start when it was tried last" if was_tried else "is not tried"
+    return f"waits for its group, which {how}: {answer.pod_group_message}"
+
+
+def _judgement(answer: Answer, *, after: str) -> Text:
+    """Say what the Nodes are to the Pod alone, after a word or two."""
+    text = Text()
     feasible = sum(node.total is not None for node in answer.nodes.values())
     if answer.error:
-        text.append(": the attempt fails", style="red")
+        text.append(f"{after}the attempt fails", style="red")
     elif answer.pre_filter_code:
-        text.append(": turned away before any Node is looked at", style="red")
+        text.append(f"{after}turned away before any Node is looked at", style="red")
     elif not feasible:
-        text.append(f": fits on none of {len(answer.nodes)} Nodes", style="red")
+        text.append(f"{after}fits on none of {len(answer.nodes)} Nodes", style="red")
     else:
-        text.append(f": fits on {feasible} of {len(answer.nodes)} Nodes", style="green")
+        text.append(f"{after}fits on {feasible} of {len(answer.nodes)} Nodes", style="green")
         names, total = _names(answer.best), answer.nodes[answer.best[0]].total
         text.append(f"; best: {names} (total {total})")
     return text
 
 
 def _standing(answer: Answer) -> Iterator[RenderableType]:
-    """Say what else there is to a Pod than whether it fits."""
-    if answer.pre_enqueue_plugin:
-        yield _line(f"Not tried: {answer.pre_enqueue_plugin}: {answer.pre_enqueue_message}")
-    elif answer.pod_group_message:
-        was_tried = not is_obstacle(answer.pod_group_message)
-        group = "its group, tried last" if was_tried else "its group is not tried"
-        yield _line(f"Not on its own; {group}: {answer.pod_group_message}")
+    """Say what else there is to a Pod than the verdict."""
+    if _held_back(answer):
+        is_of_group = answer.pod_group_message or answer.pre_enqueue_plugin == GangScheduling.name
+        alone = "On its own: " if is_of_group else "Once it is: "
+        yield Padding(_judgement(answer, after=alone), _INDENT)
     elif answer.last_message:
         yield _line(f"But when it was tried last: {answer.last_message}")
         yield _line(

@@ -135,7 +135,7 @@ def test_a_gated_pod_is_told_to_wait_for_its_gates(snapshot: str, tmp_path: Path
     arguments = ("pod", "gated", "--snapshot", snapshot, "--snapshot", str(path))
     answer = answers(explain(*arguments, "-o", "json"))["default/gated"]
     assert (answer["preEnqueuePlugin"], answer["best"]) == ("SchedulingGates", ["large"])
-    told = "Not tried: SchedulingGates: waiting for scheduling gates: [a/quota]"
+    told = "not tried: SchedulingGates: waiting for scheduling gates: [a/quota]"
     assert told in explain(*arguments).stdout
 
 
@@ -145,7 +145,7 @@ def test_a_pod_whose_claim_is_missing_is_held_back(snapshot: str, tmp_path: Path
     path.write_text(yaml.safe_dump(pod("claiming", "2", resourceClaims=claims)))
     result = explain("pod", "claiming", "--snapshot", snapshot, "--snapshot", str(path))
     # dynamicresources.go, v1.36.3: PreEnqueue looks the claims up; the text is assume_cache.go's.
-    told = 'Not tried: DynamicResources: could not find ResourceClaim "default/gpu-1"'
+    told = 'not tried: DynamicResources: could not find ResourceClaim "default/gpu-1"'
     assert told in result.stdout
 
 

@@ -100,8 +100,21 @@ def test_many_names_are_cut() -> None:
                 best=("n",),
             ),
             [
-                "a/b: fits on 1 of 1 Nodes",
-                "Not tried: SchedulingGates: waiting for scheduling gates: [g]",
+                "a/b: not tried: SchedulingGates: waiting for scheduling gates: [g]",
+                "  Once it is: fits on 1 of 1 Nodes; best: n (total 0)",
+            ],
+        ),
+        (
+            Answer(
+                pod="a/b",
+                pre_enqueue_plugin="GangScheduling",
+                pre_enqueue_message="pod group train: needs 8, has 7",
+                nodes={"n": NodeAnswer(total=0)},
+                best=("n",),
+            ),
+            [
+                "a/b: waits for its group, which is not tried: pod group train: needs 8, has 7",
+                "  On its own: fits on 1 of 1 Nodes; best: n (total 0)",
             ],
         ),
         (
@@ -112,9 +125,26 @@ def test_many_names_are_cut() -> None:
                 best=("n",),
             ),
             [
-                "a/b: fits on 1 of 1 Nodes",
-                "Not on its own; its group, tried last: needs 8, 6 fit: 2 lack cpu",
+                "a/b: waits for its group, which did not start when it was tried last: needs 8",
+                "  On its own: fits on 1 of 1 Nodes; best: n (total 0)",
             ],
+        ),
+        (
+            Answer(
+                pod="a/b",
+                pod_group_message="needs 8, 6 fit: 2 lack cpu",
+                nodes={"n": rejected("Too many pods")},
+                fit_error="0/1 nodes …",
+            ),
+            [
+                "a/b: waits for its group, which did not start when it was tried last: ",
+                "  On its own: fits on none of 1 Nodes",
+                "  0/1 nodes …",
+            ],
+        ),
+        (
+            Answer(pod="a/b", pod_group_message="needs 8, 6 fit", error="plugin X failed"),
+            ["a/b: the attempt fails", "plugin X failed"],
         ),
         (
             Answer(
@@ -123,7 +153,7 @@ def test_many_names_are_cut() -> None:
                 nodes={"n": NodeAnswer(total=0)},
                 best=("n",),
             ),
-            ["Not on its own; its group is not tried: PodGroup a/train does not exist"],
+            ["a/b: waits for its group, which is not tried: PodGroup a/train does not exist"],
         ),
         (
             Answer(
