@@ -60,7 +60,14 @@ def _show(told: Told, output: str) -> None:
     for note in told.notes:
         click.echo(f"Note: {printable(note)}", err=True)
     if output == "json":
-        click.echo(msgspec.json.encode(told.timeline))
+        click.echo(msgspec.json.encode(_view(told)))
         return
     console = make_console()
-    print_rendered(console, render(told.timeline, told.teller, console))
+    print_rendered(console, render(told.timeline, told.teller, console, told.scheduling))
+
+
+def _view(told: Told) -> dict[str, Any]:
+    """Give what an agent serves, with what it does not know: attempts that failed, and why."""
+    view: dict[str, Any] = msgspec.to_builtins(told.timeline)
+    failed = told.scheduling.failed
+    return view if failed is None else {**view, "failedScheduling": msgspec.to_builtins(failed)}

@@ -4,10 +4,8 @@ The way to ready has one scale, what comes after it another: a Pod that has run 
 would leave nothing to be seen of its start.
 """
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
 
 import msgspec
 from rich.console import Console, Group, RenderableType
@@ -15,9 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from berthmaster.cli.printing import printable
-from berthmaster.cli.timeline_words import NOW, WHY_NO_SLI, in_words, waited_for
+from berthmaster.cli.timeline_attempts import NOTHING_KNOWN, FailedAttempts, Scheduling
+from berthmaster.cli.timeline_tail import tail
+from berthmaster.cli.timeline_words import format_seconds, short_time, waited_for
 from node_agent.core.journey.marks import Step
-from node_agent.core.journey.timeline import SegmentView, StepView, Timeline
+from node_agent.core.journey.timeline import SegmentView, StepView, Timeline, View
 
 MOST_BAR_COLUMNS: Final = 40
 FEWEST_BAR_COLUMNS: Final = 8
@@ -29,8 +29,7 @@ _BLOCKS: Final = " ▏▎▍▌▋▊▉█"
 _ASCII_BLOCK: Final = "#"
 _HOLLOW: Final = "░"
 _ASCII_HOLLOW: Final = "-"
-_ZEROS: Final = re.compile(r"(\.\d*?)0*Z$")
-
+_V = TypeVar("_V", bound=View)
 _AFTERWARDS: Final = (Step.DELETED.value, Step.FINISHED.value, Step.GONE.value)
 _NEGATIVE: Final = {
     "resolution": "rounded",
@@ -65,16 +64,20 @@ class Layout:
         return cls(bar, with_sources, with_errors, is_ascii)
 
 
-def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
+def render(
+    timeline: Timeline, teller: str, console: Console, scheduling: Scheduling = NOTHING_KNOWN
+) -> RenderableType:
     """Draw a timeline; the console says how wide, and whether blocks can be printed."""
-    timeline = _printable_timeline(timeline)
+    timeline = _printable(timeline)
+    if scheduling.failed is not None:
+        scheduling = replace(scheduling, failed=_printable(scheduling.failed))
     parts: list[RenderableType] = [_head(timeline, teller), Text()]
     first = [s for s in timeline.segments if s.end not in _AFTERWARDS]
     after = [s for s in timeline.segments if s.end in _AFTERWARDS]
     layout = Layout.of(console.width, is_ascii=console.options.ascii_only)
     if timeline.segments:
         table = _table(layout)
-        _add_rows(table, first, timeline, layout)
+        _add_rows(table, first, timeline, layout, scheduling.failed)
         if first and after:
             table.add_section()
         _add_rows(table, after, timeline, layout)
@@ -82,14 +85,14 @@ def render(timeline: Timeline, teller: str, console: Console) -> RenderableType:
     else:
         parts.append(Text("Nothing else is known of its way so far."))
     parts.append(Text())
-    parts += [Text(line) for line in _tail(timeline)]
+    parts += tail(timeline, scheduling)
     if any(map(is_rounding, timeline.segments)):
         parts.append(Text(f"{layout.hollow} no longer than its times are rounded (±).", "dim"))
     return Group(*parts)
 
 
-def _printable_timeline(timeline: Timeline) -> Timeline:
-    return msgspec.convert(_printable_values(msgspec.to_builtins(timeline)), Timeline)
+def _printable(view: _V) -> _V:
+    return msgspec.convert(_printable_values(msgspec.to_builtins(view)), type(view))
 
 
 def _printable_values(value: Any) -> Any:
@@ -110,14 +113,9 @@ def _head(timeline: Timeline, teller: str) -> Text:
     if timeline.steps:
         first = timeline.steps[0]
         step = first.step.replace("_", " ").capitalize()
-        text.append(f"{step} at {_short(first.at)}. ", "dim")
+        text.append(f"{step} at {short_time(first.at)}. ", "dim")
     text.append(f"Told by {teller}.", "dim")
     return text
-
-
-def _short(time: str) -> str:
-    """Give a time without zeros at the end of its fraction."""
-    return _ZEROS.sub(lambda match: f"{match[1].rstrip('.')}Z", time)
 
 
 def _table(layout: Layout) -> Table:
@@ -135,7 +133,11 @@ def _table(layout: Layout) -> Table:
 
 
 def _add_rows(
-    table: Table, segments: list[SegmentView], timeline: Timeline, layout: Layout
+    table: Table,
+    segments: list[SegmentView],
+    timeline: Timeline,
+    layout: Layout,
+    failed: FailedAttempts | None = None,
 ) -> None:
     steps = {step.step: step for step in timeline.steps}
     total = sum(max(segment.seconds, 0.0) for segment in segments)
@@ -147,7 +149,7 @@ def _add_rows(
         is_longest = segment.seconds == longest > 0 and len(segments) > 1 and not is_hollow
         cells: list[RenderableType] = [
             f"+{format_seconds(begin)}",
-            waited_for(segment, timeline.scheduling_attempt),
+            waited_for(segment, timeline.scheduling_attempt, failed),
             bar(begin, segment.seconds, total, layout, is_hollow=is_hollow),
             Text(_took(segment), style="bold" if is_longest else ""),
         ]
@@ -198,52 +200,3 @@ def _took(segment: SegmentView) -> str:
 def _sources(begin: StepView | None, end: StepView | None) -> str:
     names = [step.source for step in (begin, end) if step is not None]
     return "/".join(dict.fromkeys(names))
-
-
-def format_seconds(seconds: float) -> str:
-    """Write a duration with three digits that matter: 12 ms, 1.25 s, 3 m 20 s, 2 h 5 m."""
-    if seconds < 0.0005:
-        return "0" if seconds < 0.0000005 else f"{seconds * 1e6:.0f} µs"
-    if seconds < 0.9995:
-        return f"{seconds * 1e3:.3g} ms"
-    if seconds < 99.95:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} m {rest} s"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} m"
-    return f"{hours // 24} d {hours % 24} h"
-
-
-def _tail(timeline: Timeline) -> Iterator[str]:
-    if timeline.cause is not None:
-        detail = f": {timeline.cause_detail}" if timeline.cause_detail else "."
-        yield f"Now: {in_words(timeline.cause, NOW)}{detail}"
-    startup = timeline.startup
-    if startup is not None:
-        line = f"Startup: {_signed(startup.total_seconds)} in all"
-        if startup.sli_seconds is not None:
-            line += f", {_signed(startup.sli_seconds)} by the SLI"
-        elif startup.sli_skipped is not None:
-            line += f", no SLI ({in_words(startup.sli_skipped, WHY_NO_SLI)})"
-        for what, seconds in (
-            ("images", startup.image_pull_seconds),
-            ("init containers", startup.init_seconds),
-        ):
-            if seconds:
-                line += f"; {what} {_signed(seconds)}"
-        yield f"{line}."
-    skew = timeline.clock_skew
-    if skew is not None:
-        is_ahead = skew.node_minus_api_server_seconds >= 0
-        size = format_seconds(abs(skew.node_minus_api_server_seconds))
-        direction = "ahead of" if is_ahead else "behind"
-        error = format_seconds(skew.error_seconds)
-        yield f"Clocks: the node's is {size} {direction} the API server's (± {error})."
-    yield from timeline.notes
-
-
-def _signed(seconds: float) -> str:
-    return format_seconds(seconds) if seconds >= 0 else f"-{format_seconds(-seconds)}"

@@ -46,7 +46,7 @@ _OPTIONS: Final[tuple[click.Parameter, ...]] = (
         type=click.Choice(["bars", "json"]),
         default="bars",
         show_default=True,
-        help="For people, or one JSON object as the agent serves it.",
+        help="For people, or one JSON object as the agent serves it, with attempts that failed.",
     ),
     GroupedOption(
         ("--agent", "agent_url"),
@@ -104,6 +104,7 @@ command: Final = GroupedCommand(
     help="""Draw where a Pod's time went: creation, queue, kubelet, images, ready.
 
     Every step is shown with who told of it; what nobody told of is left out, never guessed.
+    Where scheduling had to be tried again, the Pod's Events and condition say why.
 
     \b
     Examples:

@@ -1,7 +1,8 @@
 """Where a timeline comes from: the agent on the Pod's node, or API objects and Events alone."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -12,7 +13,9 @@ from berthmaster import __version__
 from berthmaster.cli.diagnosis.daemons import AGENT_LABELS, daemon_pod
 from berthmaster.cli.diagnosis.facts import DaemonPod
 from berthmaster.cli.diagnosis.wire import Daemon
-from berthmaster.cli.timeline_words import NOT_SCHEDULED
+from berthmaster.cli.timeline_attempts import NOTHING_KNOWN, Scheduling, failed_attempts
+from berthmaster.cli.timeline_events import EventsOfPod, read_events
+from berthmaster.cli.timeline_pod import cause_of, journey_of, kubelet_uid, refusal
 from kubeio.client import KubeClient
 from kubeio.credentials import Credentials
 from kubeio.errors import (
@@ -26,21 +29,13 @@ from kubeio.errors import (
 from kubeio.login import KubeConfigError, Login
 from kubeio.pod_proxy import proxied, proxied_client, serving_token
 from kubeio.resources import ResourcePath
-from node_agent.core.divergence.causes import KubeletEvidence, diagnose
-from node_agent.core.journey.journey import Journey, identify
-from node_agent.core.journey.pulls import KubeletEvent
+from node_agent.core.clock import NANOSECONDS
+from node_agent.core.journey.journey import Journey
+from node_agent.core.journey.marks import Step
 from node_agent.core.journey.timeline import Timeline, timeline_of
 from node_agent.core.objects import Pod, WirePod, read_pod
-from node_agent.core.operations import (
-    MIRROR_ANNOTATION,
-    SEEN_ANNOTATION,
-    SOURCE_ANNOTATION,
-    Source,
-    annotation,
-    is_mirror,
-)
+from node_agent.core.timestamps import unix_nanoseconds
 from node_agent.shell.defaults import DEFAULT_PORT
-from node_agent.shell.journey.pod_events import list_events
 from node_agent.shell.kubelet.client import decode_pods
 from scheduler_svc.shell.explain.reaching import api_server_away
 
@@ -49,6 +44,7 @@ NODES: Final = ResourcePath("", "v1", "nodes")
 USER_AGENT: Final = f"berthmaster/{__version__}"
 TIMEOUT_SECONDS: Final = 10.0
 MAX_TIMELINE_BYTES: Final = 2**22
+_UNREAD: Final = "its Events cannot be read"
 _DIRECTLY: Final = "to ask one that you know of: --agent URL"
 
 
@@ -96,6 +92,7 @@ class Told:
     timeline: Timeline
     teller: str
     notes: list[str] = field(default_factory=list)
+    scheduling: Scheduling = NOTHING_KNOWN
 
 
 async def read_timeline(request: TimelineRequest) -> Told:
@@ -110,7 +107,9 @@ async def read_timeline(request: TimelineRequest) -> Told:
     """
     if request.agent_url is not None:
         timeline = await _ask_agent(request, request.agent_url)
-        return Told(timeline, f"the agent at {request.agent_url}")
+        failed = failed_attempts(timeline.scheduling_attempt, unread=_not_asked(request))
+        teller = f"the agent at {request.agent_url}"
+        return Told(timeline, teller, scheduling=Scheduling(failed))
     credentials = await Credentials.load(request.kubeconfig, context=request.context)
     async with KubeClient(credentials, user_agent=USER_AGENT) as client:
         try:
@@ -142,10 +141,15 @@ async def _through_the_api(
         if agent is not None:
             told = await _ask_through_the_api(request, client, credentials, agent, notes)
             if told is not None:
+                told.scheduling = await _scheduling(client, pod, told.timeline, notes)
                 if request.ask_kubelet:
                     notes.append("the kubelet was not asked, since the agent has told")
                 return told
-    return await _from_objects(request, client, pod, notes)
+    told = await _from_objects(request, client, pod, notes)
+    if not pod.spec.node_name:
+        waited = _seconds_since(pod.metadata.creation_timestamp, response.headers.get("date"))
+        told.scheduling = replace(told.scheduling, waited_seconds=waited)
+    return told
 
 
 async def _find_agent(client: KubeClient, node_name: str, notes: list[str]) -> DaemonPod | None:
@@ -198,20 +202,61 @@ async def _ask_through_the_api(
 async def _from_objects(
     request: TimelineRequest, client: KubeClient, pod: Pod, notes: list[str]
 ) -> Told:
-    tellers = ["API objects"]
-    events: list[KubeletEvent] = []
+    tellers, events, unread = ["API objects"], EventsOfPod(), None
     try:
-        events = await list_events(client, request.namespace, _kubelet_uid(pod))
+        events = await read_events(client, request.namespace, kubelet_uid(pod))
         tellers.append("Events")
     except KubeError as error:
-        notes.append(f"its Events cannot be read: {error}")
-    journey = _journey_of(pod)
-    journey.observe_events(events)
+        unread = _UNREAD
+        notes.append(f"{_UNREAD}: {error}")
+    journey = journey_of(pod)
+    journey.observe_events(events.way)
     if request.ask_kubelet and await _ask_kubelet(client, pod, journey, notes):
         tellers.append("its kubelet")
-    cause, detail = _cause_of(pod, events)
+    cause, detail = cause_of(pod, events.way)
     timeline = timeline_of(journey, node_name=pod.spec.node_name, cause=cause, cause_detail=detail)
-    return Told(timeline, _teller(tellers), notes)
+    condition = refusal(pod)
+    scheduling = Scheduling(
+        failed_attempts(
+            timeline.scheduling_attempt,
+            events.failed,
+            condition_reason="" if condition is None else condition.reason,
+            unread=unread,
+        ),
+        is_told_by_condition=condition is not None,
+    )
+    return Told(timeline, _teller(tellers), notes, scheduling)
+
+
+async def _scheduling(
+    client: KubeClient, pod: Pod, timeline: Timeline, notes: list[str]
+) -> Scheduling:
+    """Read what an agent does not tell: why attempts to schedule the Pod failed."""
+    if not any(step.step == Step.BOUND for step in timeline.steps):
+        return NOTHING_KNOWN  # a static Pod, or one whose specification names its Node
+    attempt = timeline.scheduling_attempt
+    try:
+        events = await read_events(client, pod.metadata.namespace, pod.metadata.uid)
+    except KubeError as error:
+        if attempt != 1:
+            notes.append(f"{_UNREAD}: {error}")
+        return Scheduling(failed_attempts(attempt, unread=_UNREAD))
+    return Scheduling(failed_attempts(attempt, events.failed))
+
+
+def _not_asked(request: TimelineRequest) -> str:
+    command = f"kubectl -n {request.namespace} events --for pod/{request.name}"
+    return f"with --agent the API server is not asked for its Events: {command}"
+
+
+def _seconds_since(created: str | None, date: str | None) -> float | None:
+    """Give how long a Pod has been there by the API server's clock; None if it does not say."""
+    nanoseconds = unix_nanoseconds(created)
+    try:
+        now = parsedate_to_datetime(date or "").timestamp()
+    except ValueError:
+        return None
+    return None if nanoseconds is None else max(now - nanoseconds / NANOSECONDS, 0.0)
 
 
 def _teller(tellers: list[str]) -> str:
@@ -221,36 +266,6 @@ def _teller(tellers: list[str]) -> str:
     if tellers[-1] == "its kubelet":
         return named
     return f"{named} alone: most times are whole seconds"
-
-
-def _journey_of(pod: Pod) -> Journey:
-    """Begin a journey with what the API server's object tells.
-
-    A mirror tells of its static Pod: also when the kubelet saw that. On another Pod this
-    annotation is a copy of some other's, since the kubelet writes it nowhere else.
-    """
-    source = Source.API.value
-    if is_mirror(pod):
-        source = annotation(pod, SOURCE_ANNOTATION) or Source.FILE.value
-    journey = Journey(identify(pod, source))
-    journey.is_measured = False
-    journey.observe_kubelet(pod if is_mirror(pod) else _without_seen(pod))
-    return journey
-
-
-def _without_seen(pod: Pod) -> Pod:
-    annotations = {
-        key: text
-        for key, text in (pod.metadata.annotations or {}).items()
-        if key != SEEN_ANNOTATION
-    }
-    metadata = msgspec.structs.replace(pod.metadata, annotations=annotations)
-    return msgspec.structs.replace(pod, metadata=metadata)
-
-
-def _kubelet_uid(pod: Pod) -> str:
-    """Give the uid under which the kubelet knows a Pod: a mirror names its static Pod's."""
-    return annotation(pod, MIRROR_ANNOTATION) or pod.metadata.uid
 
 
 async def _ask_kubelet(client: KubeClient, pod: Pod, journey: Journey, notes: list[str]) -> bool:
@@ -270,22 +285,11 @@ async def _ask_kubelet(client: KubeClient, pod: Pod, journey: Journey, notes: li
         notes.append(f"{asked}, in vain: {error}{right}")
         return False
     for copy in copies:
-        if copy.metadata.uid == _kubelet_uid(pod):
+        if copy.metadata.uid == kubelet_uid(pod):
             journey.observe_kubelet(copy)
             return True
     notes.append(f"{asked}, and does not show the Pod")
     return False
-
-
-def _cause_of(pod: Pod, events: list[KubeletEvent]) -> tuple[str | None, str | None]:
-    if not pod.spec.node_name:
-        for condition in pod.status.conditions:
-            if condition.type == "PodScheduled" and condition.status != "True":
-                return NOT_SCHEDULED, condition.message or condition.reason
-        return NOT_SCHEDULED, "No scheduler has said anything about it."
-    reasons = frozenset(event.reason for event in events)
-    diagnosis = diagnose(pod, KubeletEvidence(event_reasons=reasons))
-    return (None, None) if diagnosis is None else (diagnosis.cause.value, diagnosis.detail)
 
 
 async def _ask_agent(request: TimelineRequest, url: str) -> Timeline:

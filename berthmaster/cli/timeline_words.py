@@ -1,11 +1,15 @@
 """What a timeline's codes mean, in words; JSON and metrics keep the codes."""
 
+import re
 from typing import Final
 
+from berthmaster.cli.timeline_attempts import FailedAttempts
 from node_agent.core.divergence.causes import Cause
 from node_agent.core.journey.marks import Step
 from node_agent.core.journey.startup import SkipReason
 from node_agent.core.journey.timeline import SegmentView
+
+_ZEROS: Final = re.compile(r"(\.\d*?)0*Z$")
 
 NOT_SCHEDULED: Final = "not_scheduled"
 """The cause of a Pod that has no Node: beside those of the agent, which knows bound Pods alone."""
@@ -72,18 +76,54 @@ WHY_NO_SLI: Final[dict[str, str]] = {
 """Why a Pod is not measured by the startup SLI."""
 
 
-def waited_for(segment: SegmentView, attempt: int | None = None) -> str:
+def waited_for(
+    segment: SegmentView, attempt: int | None = None, failed: FailedAttempts | None = None
+) -> str:
     """Name what a Pod waited for in a segment, from what lies between its two steps.
 
-    `attempt` is the number of the scheduling attempt that succeeded, None if nobody told it.
     Nothing is said of a step that only a newer agent knows.
+
+    Parameters
+    ----------
+    attempt
+        The number of the scheduling attempt that succeeded, None if nobody told it. Those before it
+        end with `queued`; from the last of them on the Pod waited for a change that might help.
+    failed
+        Those that failed, None if none is known.
     """
     begin, end = segment.begin, segment.end
-    if end == Step.QUEUED and attempt is not None and attempt > 1:
-        return f"earlier attempts: {attempt - 1}"
+    if failed is not None and begin == Step.CREATED:
+        if end == Step.QUEUED:
+            return f"failed attempts: {failed.count}{'' if failed.exact else ' or more'}"
+        if end in (Step.DECIDED, Step.BOUND):
+            return "scheduling, tried again"
+    if (begin, end) == (Step.QUEUED, Step.DECIDED) and (attempt or 1) > 1:
+        return "waiting to be tried again"
     return _WIDER.get((begin, end)) or WAITED_FOR.get(end, "")
 
 
 def in_words(code: str, words: dict[str, str]) -> str:
     """Give what a code means; of one that only a newer agent knows, its own words."""
     return words.get(code) or code.replace("_", " ")
+
+
+def short_time(time: str) -> str:
+    """Give a time without zeros at the end of its fraction."""
+    return _ZEROS.sub(lambda match: f"{match[1].rstrip('.')}Z", time)
+
+
+def format_seconds(seconds: float) -> str:
+    """Write a duration with three digits that matter: 12 ms, 1.25 s, 3 m 20 s, 2 h 5 m."""
+    if seconds < 0.0005:
+        return "0" if seconds < 0.0000005 else f"{seconds * 1e6:.0f} µs"
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 99.95:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} m {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} m"
+    return f"{hours // 24} d {hours % 24} h"

@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from berthmaster.cli import timeline
+from berthmaster.cli.timeline_attempts import FailedEvent, Scheduling, failed_attempts
 from berthmaster.cli.timeline_flags import command
 from berthmaster.cli.timeline_source import TimelineError, TimelineRequest, Told
+from node_agent.core.journey.timeline import Timeline
 from tests.unit.berthmaster.test_timeline_source import agents_timeline
 
 
@@ -49,6 +52,20 @@ def test_json(asked: list[TimelineRequest]) -> None:
     assert json.loads(result.stdout)["node"] == "node-a"
     assert asked[0].name == "web"
     assert not asked[0].use_agent
+
+
+def test_attempts_that_failed_are_told_in_both_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read_timeline(_: TimelineRequest) -> Told:
+        event = FailedEvent("no room", 1, "berthmaster", "2026-06-01T12:00:01.000000Z")
+        scheduling = Scheduling(failed_attempts(2, [event]))
+        return Told(agents_timeline(), "x", scheduling=scheduling)
+
+    monkeypatch.setattr(timeline, "read_timeline", read_timeline)
+    assert "Scheduling: 1 attempt failed before it got a Node" in run("web").stdout
+    view = json.loads(run("web", "-o", "json").stdout)
+    failed = view.pop("failedScheduling")
+    assert (failed["count"], failed["events"][0]["message"]) == (1, "no room")
+    assert msgspec.convert(view, Timeline) == agents_timeline()
 
 
 def test_an_agent_of_ones_own(asked: list[TimelineRequest], tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from berthmaster.cli.timeline_drawing import (
     MOST_BAR_COLUMNS,
     Layout,
     bar,
-    format_seconds,
     render,
 )
+from berthmaster.cli.timeline_words import format_seconds
 from node_agent.core.journey.clock_skew import SkewEstimate
 from node_agent.core.journey.journey import FileTimes, Journey, identify
 from node_agent.core.journey.timeline import SegmentView, StepView, Timeline, timeline_of

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import pytest
 
+from berthmaster.cli.timeline_attempts import FailedEvent, failed_attempts
 from berthmaster.cli.timeline_words import (
     NOT_SCHEDULED,
     NOW,
@@ -29,7 +30,27 @@ def test_each_segment_says_what_was_waited_for() -> None:
     assert waited_for(narrow) == "containers start"
     queued = SegmentView(begin="created", end="queued", seconds=1, error_seconds=0)
     assert waited_for(queued, 1) == "the scheduler hears of it"
-    assert waited_for(queued, 3) == "earlier attempts: 2"
+
+
+def segment(begin: str, end: str) -> SegmentView:
+    return SegmentView(begin=begin, end=end, seconds=1, error_seconds=0)
+
+
+def test_failed_attempts_end_with_queued_and_the_wait_for_the_next_begins_there() -> None:
+    """`queued` is when the last of them had failed: a Pod waits for room after it."""
+    failed = failed_attempts(3)
+    assert waited_for(segment("created", "queued"), 3, failed) == "failed attempts: 2"
+    assert waited_for(segment("queued", "decided"), 3, failed) == "waiting to be tried again"
+    assert waited_for(segment("decided", "bound"), 3, failed) == "binding"
+    assert waited_for(segment("queued", "decided"), 1) == "waiting for a Node"
+
+
+def test_attempts_that_only_events_tell_of() -> None:
+    failed = failed_attempts(None, [FailedEvent("no room", times=2)])
+    # kube-scheduler writes nothing of its attempts, a new process of ours counts from 1 again.
+    assert waited_for(segment("created", "bound"), None, failed) == "scheduling, tried again"
+    assert waited_for(segment("created", "queued"), 1, failed) == "failed attempts: 2 or more"
+    assert waited_for(segment("queued", "decided"), 1, failed) == "waiting for a Node"
 
 
 @pytest.mark.parametrize(
