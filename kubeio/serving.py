@@ -27,6 +27,8 @@ from kubeio.serving_options import ServingOptions
 
 RELOAD_INTERVAL_SECONDS: Final = 10.0
 SHUTDOWN_SECONDS: Final = 2.0
+"""How long answers that were begun may take once the server stops; then they are broken off."""
+_CANCELLATION_SECONDS: Final = 1.0
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -72,7 +74,7 @@ class HttpsServer:
             makes_apart=options.makes_certificate_apart,
         )
         self._checks = {name: HealthChecks(name) for name in ("healthz", "livez", "readyz")}
-        self._app = web.Application(middlewares=[note_request])
+        self._app = web.Application(middlewares=[self._note_answer, note_request])
         self._app.on_response_prepare.append(_set_headers)
         for endpoint, checks in self._checks.items():
             self._app.router.add_get(f"/{endpoint}", _handle_all(checks))
@@ -80,6 +82,8 @@ class HttpsServer:
         self.add_route("GET", "/metrics", self._serve_metrics)
         self.add_route("GET", "/configz", self._serve_configz)
         self._runner: web.AppRunner | None = None
+        self._answering: set[asyncio.Task[None]] = set()
+        self._is_stopping = False
         self._reloading: asyncio.Task[None] | None = None
 
     def add_check(
@@ -135,7 +139,39 @@ class HttpsServer:
         if self._reloading is not None:
             self._reloading.cancel()
         if self._runner is not None:
+            await self._end_answers(self._runner)
             await self._runner.cleanup()
+
+    async def _end_answers(self, runner: web.AppRunner) -> None:
+        """Take no more requests, and let the answers that were begun come to an end.
+
+        aiohttp would wait for them, too, but on a future that it cancels after its time-out and
+        that an answer sets which comes in the same turn of the loop: each such answer is then
+        logged as an InvalidStateError. So there is none left when aiohttp looks.
+        """
+        self._is_stopping = True
+        for site in runner.sites:
+            await site.stop()
+        await asyncio.sleep(0)  # what has been read already is begun
+        if runner.server is not None:
+            runner.server.pre_shutdown()  # each connection ends after the answer it gives
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=SHUTDOWN_SECONDS)
+        for late in self._answering:
+            late.cancel()
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=_CANCELLATION_SECONDS)
+
+    @web.middleware
+    async def _note_answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Know the task of each answer, until its last byte is written."""
+        if self._is_stopping:
+            return web.Response(status=503, text="stopping\n")
+        task: asyncio.Task[None] | None = asyncio.current_task()
+        if task is not None:
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+        return await handler(request)
 
     async def _reload_certificate(self) -> None:
         while True:
