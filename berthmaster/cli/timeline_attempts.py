@@ -44,8 +44,8 @@ class FailedEvent(View, frozen=True):
 class FailedAttempts(View, frozen=True):
     """How many attempts failed, at least, and why.
 
-    `exact` is whether the scheduler has counted them, `events` what was said, the newest
-    first, `unread` why Events that may say more are not known.
+    `exact` is whether the scheduler has counted them, `events` what was said, from old to
+    new, `unread` why Events that may say more are not known.
     """
 
     count: int
@@ -115,13 +115,13 @@ def failed_attempts(
 
 
 def merged(events: Iterable[FailedEvent]) -> tuple[FailedEvent, ...]:
-    """Make one of all Events with a writer's same text, and put the newest first."""
+    """Make one of all Events with a writer's same text, and put them in order of time."""
     known: dict[tuple[str, str], FailedEvent] = {}
     for event in events:
         key = (event.reporter, event.message)
         other = known.get(key)
         known[key] = event if other is None else _joined(other, event)
-    return tuple(sorted(known.values(), key=lambda event: _time(event.last), reverse=True))
+    return tuple(sorted(known.values(), key=lambda event: _time(event.last)))
 
 
 def _joined(one: FailedEvent, other: FailedEvent) -> FailedEvent:

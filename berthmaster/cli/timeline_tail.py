@@ -62,29 +62,27 @@ def _failures(failed: FailedAttempts, timeline: Timeline) -> Iterator[Renderable
     until = "before it got a Node" if timeline.node else "so far"
     line = f"Scheduling: {count} {attempts} failed {until}, by {_COUNTED_BY[failed.told_by]}"
     if not failed.events:
-        yield Text(f"{line}{_why_unknown(failed, timeline)}")
+        yield Text(f"{line}{_why_unknown(failed)}")
         return
-    is_one = len(failed.events) == 1
-    whose = (
-        f"a {FAILED_SCHEDULING} Event" if is_one else f"{FAILED_SCHEDULING} Events, newest first"
-    )
-    yield Text(f"{line}. Why, by {whose}:")
-    for event in failed.events[:EVENTS_SHOWN]:
-        message = event.message
-        if timeline.cause == NOT_SCHEDULED and message == timeline.cause_detail:
-            message = "the same"
-        words = [_when(event, timeline), event.reporter]
-        about = ", ".join(word for word in words if word)
-        yield Padding(Text(f"{about}: {message}" if about else message), _INDENTED)
-    rest = len(failed.events) - EVENTS_SHOWN
-    if rest > 0:
-        yield Padding(
-            Text(f"and {rest} other {'text' if rest == 1 else 'texts'} before; -o json has all"),
-            _INDENTED,
-        )
+    yield Text(f"{line}. Why, by its {FAILED_SCHEDULING} Events:")
+    first, *others = (_said(event, timeline) for event in failed.events)
+    newest = others[-(EVENTS_SHOWN - 1) :]
+    left_out = len(others) - len(newest)
+    # The first may have cost most of the time, the last are what it ended with.
+    between = [f"{left_out} more in between; -o json has all"] if left_out else []
+    yield from (Padding(Text(text), _INDENTED) for text in (first, *between, *newest))
 
 
-def _why_unknown(failed: FailedAttempts, timeline: Timeline) -> str:
+def _said(event: FailedEvent, timeline: Timeline) -> str:
+    message = event.message
+    if timeline.cause == NOT_SCHEDULED and message == timeline.cause_detail:
+        message = "the same"
+    words = [_when(event, timeline), event.reporter]
+    about = ", ".join(word for word in words if word)
+    return f"{about}: {message}" if about else message
+
+
+def _why_unknown(failed: FailedAttempts) -> str:
     if failed.unread is not None:
         return f"; why is not known: {failed.unread}"
     if failed.told_by == CountSource.CONDITION:

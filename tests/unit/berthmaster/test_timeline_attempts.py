@@ -47,7 +47,7 @@ def test_where_none_has_failed_nothing_is_told(attempt: int | None, condition: s
     assert failed_attempts(attempt, condition_reason=condition) is None
 
 
-def test_one_text_is_told_once_and_the_newest_first() -> None:
+def test_one_text_is_told_once_in_order_of_time() -> None:
     events = [
         FailedEvent(NO_ROOM, 2, "berthmaster", seen(1), seen(4)),
         FailedEvent(TAINTED, 1, "berthmaster", seen(6), seen(6)),
@@ -58,9 +58,9 @@ def test_one_text_is_told_once_and_the_newest_first() -> None:
     assert failed is not None
     assert failed.count == 7
     assert failed.events == (
-        FailedEvent(NO_ROOM, 5, "berthmaster", seen(1), seen(12)),
-        FailedEvent(TAINTED, 1, "berthmaster", seen(6), seen(6)),
         FailedEvent(NO_ROOM, 1, "default-scheduler", None, None),
+        FailedEvent(TAINTED, 1, "berthmaster", seen(6), seen(6)),
+        FailedEvent(NO_ROOM, 5, "berthmaster", seen(1), seen(12)),
     )
 
 
