@@ -29,7 +29,14 @@ from scheduler_svc.core.devices.extended_resources import may_be_devices
 from scheduler_svc.core.devices.inventory import DeviceInventory
 from scheduler_svc.core.devices.resource_totals import ResourceTotals
 from scheduler_svc.core.framework.amounts import RowSelection, percent
-from scheduler_svc.core.resources import CPU, EPHEMERAL_STORAGE, MEMORY, Requests, is_scalar
+from scheduler_svc.core.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    Requests,
+    is_scalar,
+)
 
 ResourceWeights = tuple[tuple[str, int], ...]
 
@@ -91,7 +98,12 @@ class ScoredResources(msgspec.Struct, frozen=True):
             CPU: SCORED_CPU if with_defaults else CPU_ROW,
             MEMORY: SCORED_MEMORY if with_defaults else MEMORY_ROW,
         }
-        chosen = [pair for pair in weights if amounts.get(pair[0], 0) or not is_scalar(pair[0])]
+        # The number of Pods plays no part, whatever a profile says.
+        chosen = [
+            (name, weight)
+            for name, weight in weights
+            if name != PODS and (amounts.get(name, 0) or not is_scalar(name))
+        ]
         numbers = [rows.get(name, columns.resource_row(name)) for name, _ in chosen]
         column = np.array([[amounts.get(name, 0)] for name, _ in chosen], dtype=np.int64)
         column = column.reshape(-1, 1)

@@ -94,7 +94,7 @@ def _is_scoring(name: str, score: Manifest) -> bool:
 
 
 def _resources(r: Random) -> list[Manifest]:
-    names = r.sample(_SCORED[:-1], r.choice([1, 2, 2, 3, 5]))
+    names = r.sample(_SCORED, r.choice([1, 2, 2, 3, 5]))
     return [{"name": name, "weight": r.choice([1, 1, 2, 50, 100])} for name in names]
 
 

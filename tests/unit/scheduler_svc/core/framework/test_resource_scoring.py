@@ -97,6 +97,13 @@ def score(strategy: ScoringStrategy, requests: Amounts) -> int:
             60,
             id="resources that the Node does not offer do not count",
         ),
+        pytest.param(
+            {"cpu": 1},
+            (("cpu", 1), ("pods", 9)),
+            40,
+            60,
+            id="the number of Pods does not count",
+        ),
         pytest.param({"cpu": 1}, ((GPU, 5),), 0, 0, id="no resource is left to count"),
     ],
 )
