@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from scheduler_svc.core.cluster_objects import ClusterObjects, ObjectKind
 from scheduler_svc.core.label_selectors import EVERYTHING, Selector, compile_selector
+from scheduler_svc.core.label_syntax import selector_fault
 from scheduler_svc.core.objects import OwnerReference
 from scheduler_svc.core.pods import Labels, PodInfo
 from scheduler_svc.core.workload_objects import (
@@ -48,7 +49,10 @@ class DefaultSelectors:
             objects[kind].listeners.append(self._changed)
 
     def of(self, pod: PodInfo) -> Selector | None:
-        """Give what selects the Pods that `pod` is one of; None where nothing does."""
+        """Give what selects the Pods that `pod` is one of; None where nothing does.
+
+        A controller whose selector makes no sense adds nothing.
+        """
         namespace = pod.namespace
         if namespace not in self._object_counts:
             return None
@@ -72,7 +76,7 @@ class DefaultSelectors:
         controller = self._controller(pod)
         if isinstance(controller, ReplicationController):
             labels |= controller.spec.selector or {}
-        elif controller is not None:
+        elif controller is not None and not selector_fault(controller.spec.selector):
             requirements = compile_selector(controller.spec.selector) or EVERYTHING
         selector = requirements.also(labels)
         return selector if selector.requirements else None

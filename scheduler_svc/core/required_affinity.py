@@ -75,8 +75,9 @@ def term_mask(term: NodeSelectorTerm, nodes: NodeView) -> BoolArray:
 
 
 def _field_mask(requirement: Requirement, nodes: NodeView) -> BoolArray:
-    # All Nodes but the one named fare alike: judge that one and a name that cannot be.
-    mask = np.full(nodes.columns.capacity, matches_field(requirement, ""), dtype=np.bool_)
+    # All Nodes but the one named fare alike: judge that one and a name that is not its own.
+    other = "".join((*requirement.values, "-"))
+    mask = np.full(nodes.columns.capacity, matches_field(requirement, other), dtype=np.bool_)
     for name in requirement.values:
         row = nodes.columns.rows.get(name)
         if row is not None:

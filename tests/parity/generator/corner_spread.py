@@ -99,5 +99,8 @@ def _selector_spec(r: Random) -> Manifest:
     if operator in ("In", "NotIn"):
         expression["values"] = r.sample([*APPS, "1"], 2)
     labels = {"matchLabels": {"app": r.choice(APPS)}}
+    if chance(r, 0.05):
+        # It makes no sense.
+        expression["operator"] = r.choice(["Gt", "in", ""])
     selector = r.choice([labels, labels, {"matchExpressions": [expression]}, {}, None])
     return {} if selector is None else {"selector": selector}

@@ -127,7 +127,7 @@ def _node_term(r: Random, names: Sequence[str]) -> Manifest:
         if chance(r, 0.3):
             field["operator"] = r.choice(["NotIn", "Exists", "Gt", ""])
         if chance(r, 0.2):
-            field["values"] = [r.choice(names), "nowhere"]
+            field["values"] = r.choice([[r.choice(names), "nowhere"], [""]])
         made["matchFields"] = [field]
     return made
 

@@ -79,6 +79,8 @@ def test_every_service_that_selects_the_pod_counts() -> None:
         (ObjectKind.REPLICA_SET, replica_set("owner", None), None),
         (ObjectKind.REPLICA_SET, replica_set("owner", LabelSelector()), None),
         (ObjectKind.REPLICA_SET, replica_set("another", LabelSelector({"app": "web"})), None),
+        # What makes no sense adds nothing.
+        (ObjectKind.REPLICA_SET, replica_set("owner", LabelSelector({"app": "-web"})), None),
         (
             ObjectKind.STATEFUL_SET,
             StatefulSet(

@@ -38,6 +38,7 @@ def demanded(
         ({"zone": "a"}, required(term(where("gen", "Gt", "1"))), []),
         (None, NAMED, ["a1"]),
         (None, NOT_NAMED, ["a1", "b5", "bare"]),
+        (None, required(term(fields=[where("metadata.name", "In", "")])), []),
         (None, required(term()), []),
         (None, required(), []),
         # Nothing can be made of a value that no label can have.
