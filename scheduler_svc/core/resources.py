@@ -22,7 +22,7 @@ from scheduler_svc.core.objects import (
     PodStatus,
     ResourceList,
 )
-from scheduler_svc.core.quantity import milli_value, parse_quantity, unit_value
+from scheduler_svc.core.quantity import NANO_PER_UNIT, milli_value, parse_quantity, unit_value
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -143,17 +143,21 @@ def extended_requests(spec: PodSpec) -> tuple[ContainerRequests, ...]:
     """Give what init and regular containers request, if any of it is no resource of Kubernetes'.
 
     These are the resources that a DeviceClass may stand for: extended ones, and those of the
-    domain `deviceclass.resource.kubernetes.io`.
+    domain `deviceclass.resource.kubernetes.io`. Of a part of a device nobody makes a request.
     """
     found = []
     for number, container in enumerate((*spec.init_containers, *spec.containers)):
         is_init = number < len(spec.init_containers)
         nano = _nano_amounts(container.resources.requests if container.resources else None)
-        amounts = tuple((name, unit_value(nano[name])) for name in sorted(nano))
+        amounts = tuple((name, _whole_units(nano[name])) for name in sorted(nano))
         is_short_lived = is_init and container.restart_policy != "Always"
         found.append(ContainerRequests(container.name, is_short_lived, amounts))
     is_concerned = any("/" in name for container in found for name, _ in container.amounts)
     return tuple(found) if is_concerned else ()
+
+
+def _whole_units(nano: int) -> int:
+    return 0 if nano % NANO_PER_UNIT else unit_value(nano)
 
 
 def _pod_level_requests(pod: Pod, status: PodStatus) -> NanoAmounts:

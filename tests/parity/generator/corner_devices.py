@@ -263,7 +263,8 @@ def _allocated(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -
 def _extended(r: Random, pod: Manifest, name: str, nodes: Sequence[Manifest]) -> list[Manifest]:
     """Devices by the name of a resource: of the class, or of any class."""
     resource = r.choice([_EXTENDED, "deviceclass.resource.kubernetes.io/corner"])
-    amount = {resource: r.choice(["1", "2"])}
+    # Of a part of a device kube-scheduler makes no request, the API server none of an extended one.
+    amount = {resource: r.choice(["1", "2", "1500m" if chance(r, 0.3) else "1"])}
     for container in pod["spec"]["containers"]:
         if chance(r, 0.7):
             resources = container.setdefault("resources", {})

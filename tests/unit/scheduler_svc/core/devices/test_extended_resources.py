@@ -64,6 +64,11 @@ def test_a_request_is_named_by_container_and_place_among_its_requests() -> None:
     }
 
 
+def test_of_a_part_of_a_device_nobody_makes_a_request() -> None:
+    parts = [container("a", {GPU: "1500m"}), container("b", {GPU: "2000m"})]
+    assert demand(parts) == ({"container-1-request-0": 2}, [("b", "container-1-request-0")])
+
+
 def test_containers_that_end_use_what_later_ones_have() -> None:
     init = [container("i", {GPU: "2"})]
     assert demand([container("a", {GPU: "1"}), container("b", {GPU: "3"})], init) == (
