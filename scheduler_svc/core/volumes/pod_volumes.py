@@ -4,7 +4,7 @@ Source: pkg/scheduler/framework/plugins/volumebinding/binder.go (`FindPodVolumes
 Difference: all Nodes at once; the answer is kept until some Node's specification changes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntFlag
 from types import MappingProxyType
 from typing import Final
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.columns import NodeColumns
+from scheduler_svc.core.label_syntax import selector_fault
 from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.objects import Requirement
 from scheduler_svc.core.storage_objects import (
@@ -175,6 +176,10 @@ class PodVolumes:
             self._hinder(others, Obstacle.NO_VOLUME)
             active &= ~others
         open_claims = [claim for claim in self._claims.delayed if claim.selected_node is None]
+        fault = _selector_fault(open_claims)
+        if fault:
+            self.errors.append((active, fault))
+            return
         self._matching = VolumeMatching(self._volumes, open_claims, active)
         for claim in chosen:
             active &= ~self._refuse(claim, active)
@@ -215,6 +220,15 @@ class PodVolumes:
 
     def _hinder(self, nodes: BoolArray, obstacle: Obstacle) -> None:
         self.obstacles[nodes] |= np.uint8(obstacle)
+
+
+def _selector_fault(claims: Sequence[PersistentVolumeClaim]) -> str:
+    """Give what is wrong with the selector of the smallest claim that has a faulty one, or ""."""
+    for claim in sorted(claims, key=lambda claim: claim.nano_bytes):
+        fault = selector_fault(claim.spec.selector)
+        if fault:
+            return f"error creating internal label selector for claim: {claim.key}: {fault}"
+    return ""
 
 
 def _conjunctions(storage_class: StorageClass) -> list[tuple[Requirement, ...]]:

@@ -173,6 +173,7 @@ def _claim(r: Random, name: str, namespace: str, nodes: Sequence[Manifest]) -> l
                 {"matchLabels": {"tier": "fast"}},
                 {"matchExpressions": [{"key": "tier", "operator": "Exists"}]},
                 {"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["fast"]}]},
+                {"matchLabels": {"tier": "-fast"}},
             ]
         )
     claim |= {"spec": spec, "status": {"phase": r.choice(["Pending", "Pending", "Lost", ""])}}

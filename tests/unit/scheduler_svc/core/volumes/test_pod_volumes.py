@@ -218,3 +218,22 @@ def test_volumes_that_the_driver_cannot_make_sense_of() -> None:
     assert text.startswith("could not translate pv: failed to translate Kubernetes ID")
     # Where that fails, nothing more is looked at.
     assert volumes.obstacles[:2].tolist() == [Obstacle.NO_VOLUME, FINE]
+
+
+def test_a_selector_that_makes_no_sense_fails_where_volumes_are_looked_for() -> None:
+    large = make_claim("large", size="2Gi", selector=LabelSelector({"tier": "-"}))
+    small = make_claim("small", selector=LabelSelector({"tier": "-fast"}))
+    waiting = make_claim("waiting", selected_node="a")
+    _, volumes = on_nodes([make_class()], [], [large, small, waiting])
+    volumes.refresh()
+    [(rows, text)] = volumes.errors
+    assert rows[:2].tolist() == [True, False]
+    assert text.startswith(
+        "error creating internal label selector for claim: default/small: "
+        'values[0][tier]: Invalid value: "-fast": a valid label must be an empty string'
+    )
+    # A claim with a selected Node gets a new volume, which is not looked for.
+    chosen = make_claim("chosen", selected_node="a", selector=LabelSelector({"tier": "-"}))
+    _, volumes = on_nodes([make_class()], [], [chosen])
+    volumes.refresh()
+    assert not volumes.errors
