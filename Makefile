@@ -81,7 +81,7 @@ kind-down: $(INSTALLED) ## Remove it
 	@$(BIN)/python -m deploy.kind down
 
 kind-test: $(INSTALLED) ## The tests that need a cluster of containers, on one of their own (8 minutes)
-	@$(BIN)/python -m pytest -p pytest_kind.plugin -m kind --cluster-name berthmaster-test tests/kind $(KIND_TEST)
+	@$(BIN)/python -m pytest -p pytest_kind.plugin -m kind --durations 10 --cluster-name berthmaster-test tests/kind $(KIND_TEST)
 
 parity: $(INSTALLED) ## Compare with kube-scheduler's framework on random clusters (10 minutes, 20 the first time)
 	@$(BIN)/python -m tests.parity $(PARITY)
