@@ -247,7 +247,7 @@ class KubeClient:
         headers_timeout_seconds
             For the connection and the answer's headers.
         idle_timeout_seconds
-            Longest wait for the next byte; then `RequestTimeoutError`.
+            Longest wait for the next byte; then `WatchSilentError`.
 
         Raises
         ------

@@ -18,7 +18,7 @@ from kubeio.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
-from kubeio.logs import fields
+from kubeio.logs import V2, fields
 from kubeio.outage import OF_ALL, TOLD_AGAIN_SECONDS, Outage
 
 _logger = logging.getLogger(__name__)
@@ -71,6 +71,12 @@ class EndingLog:
         self.forget()
         ended = fields(resource=self._resource, lasted_seconds=round(lasted_seconds, 1))
         _logger.debug("Watch ended", extra=ended)
+
+    def tell_silence(self, lasted_seconds: float) -> None:
+        """Log that a watch was given up since it brought nothing; what is asked next may fail."""
+        self.forget()
+        given_up = fields(resource=self._resource, lasted_seconds=round(lasted_seconds, 1))
+        _logger.log(V2, "Watch was silent, asking anew", extra=given_up)
 
     def tell_failure(self, reason: str, error: str, *, retry_in_seconds: float) -> None:
         """Log a failure: as a warning the first of its kind, then one a while.

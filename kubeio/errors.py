@@ -93,6 +93,10 @@ class RequestTimeoutError(TransportError):
         self.request_may_have_happened = sent
 
 
+class WatchSilentError(RequestTimeoutError):
+    """A watch has brought no byte for its idle time-out; that proves no failure of anything."""
+
+
 class MalformedResponseError(KubeError):
     """An answer came that is not what the API promises: no JSON, or another shape."""
 

@@ -2,7 +2,7 @@
 
     list ──► watch ──► (ended, dropped, silent, 429, 5xx, no JSON) ──► wait ──► watch
     │ ▲        │
-    │ └────────┴── 410, or the resourceVersion is refused
+    │ └────────┴── 410, or the resourceVersion is refused, or the server has an older one
     └─ 404: the API server has no such group or resource ──► `Listed`, wait long ──► list
 
 The consumer is told of changes in order, `Upserted` and `Deleted`, with a `Listed`
@@ -41,6 +41,7 @@ from kubeio.errors import (
     RequestTimeoutError,
     ServerError,
     UnauthorizedError,
+    WatchSilentError,
 )
 from kubeio.known import KnownObjects
 from kubeio.logs import V2, fields
@@ -57,9 +58,9 @@ SHORTEST_WATCH_SECONDS: Final = 1.0
 EXPIRED_LISTS_BEFORE_UNPAGED: Final = 2
 """So often a list's pages may expire under us before it is asked for in one piece."""
 FRUITLESS_SECONDS_BEFORE_LIST: Final = 150.0
-"""If watches have given no line for this long and end by 5xx or silence, we list again.
-A server that was restored from a backup takes a watch from a resourceVersion it has yet
-to reach, and is silent: no events, no bookmarks (seen with kube-apiserver 1.36.3)."""
+"""If watches have given no line for this long and end by 5xx or silence, we list again:
+after the second silent one, since the first may have lacked no more than a bookmark."""
+_WITHOUT_A_WORD: Final = (ConnectionFailedError, ConnectionLostError, WatchSilentError)
 
 _logger = logging.getLogger(__name__)
 
@@ -203,6 +204,9 @@ class Reflector(Generic[T]):
             is_due = has_worked and lasted >= SHORTEST_WATCH_SECONDS
             return 0.0 if is_due else self._backoff.next_delay()
         delay = self._backoff.next_delay(error.retry_after_seconds)
+        if isinstance(error, WatchSilentError):  # whether anything fails, the next call tells
+            self._endings.tell_silence(lasted)
+            return delay
         self.statistics.last_problem = str(error)
         self._is_refused = isinstance(error, ForbiddenError | UnauthorizedError)
         self._endings.tell_failure(reason, str(error), retry_in_seconds=delay)
@@ -222,11 +226,8 @@ class Reflector(Generic[T]):
         self._backoff.reset()
         if not self.statistics.is_unserved:
             self.statistics.is_unserved = self.statistics.listed = True
-            _logger.log(
-                V2,
-                "Not served by the API server, counts as empty",
-                extra=fields(resource=self._name),
-            )
+            named = fields(resource=self._name)
+            _logger.log(V2, "Not served by the API server, counts as empty", extra=named)
             self._deliver(Listed(""))
         return self._jitter.between(*self.timing.unserved_seconds)
 
@@ -234,7 +235,7 @@ class Reflector(Generic[T]):
         """Make the next round list, where watching from our version leads nowhere."""
         if not self._resource_version:
             return
-        self._may_be_rewound |= isinstance(error, ConnectionFailedError | ConnectionLostError)
+        self._may_be_rewound |= isinstance(error, _WITHOUT_A_WORD)
         if isinstance(error, GoneError | InvalidError):
             self._list_reason = reason_of(error)
         elif (
@@ -247,10 +248,12 @@ class Reflector(Generic[T]):
         self._resource_version = ""
 
     async def _check_for_rewinding(self) -> None:
-        """List anew if the server, which was away, has come back with an older past.
+        """List anew if the server, which was away or silent, has an older past than we.
 
         From a version that an emptied or restored etcd has yet to reach, a watch tells of
-        what happens after that, and never that all we know of is gone.
+        what happens after that, and never that all we know of is gone. Until then it is silent.
+        Where nothing is wrong, to ask makes the server's watch cache catch up: the next watch
+        has bookmarks again (`kubeio.source.Timing`).
         """
         response = await self._client.call(
             "GET",

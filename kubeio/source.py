@@ -40,12 +40,26 @@ class ReflectorClient(Protocol):
 class Timing:
     """How long a reflector waits for what; pairs are drawn from, evenly.
 
+    Source: apiserver/pkg/storage/cacher/cacher.go (``dispatchEvents``, bookmarkFrequency) and
+    cache_watcher.go (``nextBookmarkTime``, ``process``), v0.36.3.
+
     Attributes
     ----------
     watch_seconds
         The server is asked to end a watch after this.
     idle_seconds
-        A watch without a byte for this long is dead: bookmarks come about once a minute.
+        A watch without a byte for this long is given up. A bookmark is due a minute after the
+        last and is sent by a timer that looks every 1 to 1.25 s, so 59 to 62 s apart where
+        nobody is short of CPU; half a minute is left for where they are. Longer would be too
+        long for readiness, which takes a view for old after 120 s: a watch that is opened anew
+        has 15 s to be answered before. A dead peer is not waited for here, but found by the
+        kernel within 45 s (`kubeio.sockets`).
+
+        Silence proves nothing wrong. A bookmark is sent only if the server's watch cache has
+        seen a later version than the watch began with, for which a resource without changes
+        needs a progress notification of etcd (every 10 minutes by etcd's default, 5 s by
+        kubeadm's) or a consistent list. So it is no failure, but a reason to ask for a list's
+        head, which makes the cache catch up, and to watch anew.
     page_seconds
         For a page of a list.
     headers_seconds
@@ -57,7 +71,7 @@ class Timing:
     """
 
     watch_seconds: tuple[float, float] = (300.0, 600.0)
-    idle_seconds: tuple[float, float] = (70.0, 75.0)
+    idle_seconds: tuple[float, float] = (95.0, 105.0)
     page_seconds: float = 60.0
     headers_seconds: float = 30.0
     first_retry_seconds: float = FIRST_SECONDS

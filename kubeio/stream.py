@@ -13,7 +13,7 @@ import aiohttp
 from kubeio.errors import (
     ConnectionLostError,
     MalformedResponseError,
-    RequestTimeoutError,
+    WatchSilentError,
     shorten,
 )
 
@@ -62,7 +62,7 @@ class LineStream:
 
         Raises
         ------
-        RequestTimeoutError
+        WatchSilentError
             Nothing came for the idle time-out.
         ConnectionLostError
             The connection broke, or the answer ended inside a line.
@@ -93,7 +93,7 @@ class LineStream:
         try:
             return await self._content.readany()
         except aiohttp.SocketTimeoutError as error:
-            raise RequestTimeoutError(
+            raise WatchSilentError(
                 f"{self._request}: the connection has been silent for too long"
             ) from error
         except (aiohttp.ClientError, OSError) as error:

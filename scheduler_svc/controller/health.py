@@ -18,7 +18,7 @@ from scheduler_svc.controller.pod_watch import PodWatch
 LONGEST_BEAT_SECONDS: Final = 30.0
 LONGEST_STALL_SECONDS: Final = 60.0
 LONGEST_POD_SILENCE_SECONDS: Final = 240.0
-"""The reflector hangs up after 75 s without a byte, and tries again."""
+"""The reflector hangs up after 105 s without a byte, and tries again."""
 
 
 def add_checks(

@@ -7,8 +7,8 @@ from scheduler_svc.controller.operator.framework import kopf
 
 WATCH_SECONDS: Final = 600
 """The server is asked to end a watch after this."""
-SILENCE_SECONDS: Final = 75.0
-"""A watch without a line for so long is dead: bookmarks come once a minute."""
+SILENCE_SECONDS: Final = 105.0
+"""A watch without a line for so long is opened anew, as by `kubeio.source.Timing`."""
 REQUEST_SECONDS: Final = 30.0
 CONNECT_SECONDS: Final = 10.0
 PAGE_SIZE: Final = 500

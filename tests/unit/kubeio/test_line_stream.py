@@ -5,7 +5,7 @@ import asyncio
 import aiohttp
 import pytest
 
-from kubeio.errors import ConnectionLostError, MalformedResponseError, RequestTimeoutError
+from kubeio.errors import ConnectionLostError, MalformedResponseError, WatchSilentError
 from kubeio.stream import LineStream
 
 
@@ -66,7 +66,7 @@ async def test_end_inside_a_line_is_a_lost_connection() -> None:
     [
         (aiohttp.ClientPayloadError("cut"), ConnectionLostError),
         (ConnectionResetError(104, "reset"), ConnectionLostError),
-        (aiohttp.SocketTimeoutError("silent"), RequestTimeoutError),
+        (aiohttp.SocketTimeoutError("silent"), WatchSilentError),
     ],
 )
 async def test_endings_are_named(error: Exception, kind: type[Exception]) -> None:

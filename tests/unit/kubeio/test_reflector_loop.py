@@ -90,7 +90,7 @@ class Script:
         headers_timeout_seconds: float,
         idle_timeout_seconds: float,
     ) -> AsyncIterator["Script"]:
-        assert 70 <= idle_timeout_seconds <= 75
+        assert 95 <= idle_timeout_seconds <= 105
         assert 300 <= int(params["timeoutSeconds"]) <= 600
         self.asked.append(("watch", dict(params)))
         if isinstance(self.steps[0], Exception):
