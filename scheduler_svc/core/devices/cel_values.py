@@ -154,6 +154,29 @@ def _distinct(values: list[Any]) -> list[Any]:
     return [value for index, value in enumerate(values) if value not in values[:index]]
 
 
+def _slice(values: list[Any], start: int, end: int) -> list[Any]:
+    if min(start, end) < 0:
+        raise InputError(f"cannot slice({start}, {end}), negative indexes not supported")
+    if start > end:
+        fault = "start index must be less than or equal to end index"
+        raise InputError(f"cannot slice({start}, {end}), {fault}")
+    if end > len(values):
+        raise InputError(f"cannot slice({start}, {end}), list is length {len(values)}")
+    return values[start:end]
+
+
+def _flatten(values: list[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise InputError("level must be non-negative")
+    flat: list[Any] = []
+    for value in values:
+        if depth and isinstance(value, list):
+            flat += _flatten(value, depth - 1)
+        else:
+            flat.append(value)
+    return flat
+
+
 def _find(text: str, pattern: str) -> str:
     match = re.search(pattern, text)
     return match[0] if match else ""
@@ -218,6 +241,9 @@ FUNCTIONS: Final[tuple[Function, ...]] = (
     ("max", True, ("list",), "dyn", _extreme(max, "max")),
     ("sort", True, ("list",), "list", sorted),
     ("distinct", True, ("list",), "list", _distinct),
+    ("slice", True, ("list", "int", "int"), "list", _slice),
+    ("flatten", True, ("list",), "list", _flatten),
+    ("flatten", True, ("list", "int"), "list", _flatten),
     ("lists.range", False, ("int",), "list", lambda count: list(range(count))),
     ("sets.contains", False, ("list", "list"), "bool", _contains_all),
     ("sets.equivalent", False, ("list", "list"), "bool", _equivalent),

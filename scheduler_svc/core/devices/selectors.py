@@ -5,7 +5,9 @@ are kept with the `DeviceTraits`, of which devices with equal attributes share o
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/cel/compile.go, v1.36.3. Differences:
 no limit of cost at run time (the API server refuses expressions that could exceed it);
-texts of errors that are not the common ones are the interpreter's.
+texts of errors that are not the common ones are the interpreter's; of lists there are no
+`sortBy`, `reverse`, `indexOf` and `lastIndexOf`; of numbers of two types only those that
+Kubernetes' functions give are compared by order.
 """
 
 import re
@@ -48,6 +50,11 @@ _UNKNOWN_FIELD: Final = re.compile(r"undeclared reference to 'device\.(\w+)' \(i
 _NO_MATCH: Final = re.compile(r"found no matching overload for '(\w+)' applied to '\((.*)\)'")
 _BAD_INDEX: Final = re.compile(r"Index error: index=(-?\d+) ")
 _HAS_FIELD: Final = re.compile(r"\bhas\s*\(\s*device\s*\.\s*\w+\s*\)")
+# The interpreter compares numbers of two types, but its type checker lets no expression do so.
+_NUMBER_TYPES: Final = frozenset({"double", "int"})
+_TWO_NUMBERS: Final = re.compile(
+    r"found no matching overload for '_[<>]=?_' applied to '\((?:int|double), (?:int|double)\)'"
+)
 _BARE_DEVICE: Final = "undeclared reference to 'device' "
 _MISSING_KEY: Final = re.compile(r'^Key not found in map : "?(.*?)"?$')
 
@@ -173,9 +180,10 @@ class _Compiler:
             "device.attributes": cel.Type.Map(text, cel.Type.Map(text, attribute)),
             "device.capacity": cel.Type.Map(text, cel.Type.Map(text, quantity)),
         }
-        self._check = _environment(checked, _CHECKED_TYPES).compile
+        self._check = _environment(checked, _CHECKED_TYPES, _CHECKED_TYPES).compile
+        untyped = dict.fromkeys(_NUMBER_TYPES, cel.Type.DYN)
         self._compile = _environment(
-            {"device": cel.Type.Map(text, cel.Type.DYN)}, _RUN_TYPES
+            {"device": cel.Type.Map(text, cel.Type.DYN)}, _RUN_TYPES, _RUN_TYPES | untyped
         ).compile
 
     def compile(self, expression: str) -> cel.Expression | SelectorFailure:
@@ -195,20 +203,28 @@ class _Compiler:
             kind = self._check(expression).return_type().name()
         except RuntimeError as error:
             text = _compile_text(str(error), expression)
-            return "" if _BARE_DEVICE in text else f"compilation failed: {text}"
+            is_sound = _BARE_DEVICE in text or _compares_numbers(text)
+            return "" if is_sound else f"compilation failed: {text}"
         # An attribute's type is not known.
         if kind in ("BOOL", "ERROR") or _HAS_FIELD.search(expression):
             return ""
         return f"must evaluate to bool or the unknown type, not {_type_name(kind)}"
 
 
-def _environment(variables: dict[str, cel.Type], types: dict[str, cel.Type]) -> cel.Env:
+def _compares_numbers(text: str) -> bool:
+    """Whether all that the types say is that an integer is compared with another number."""
+    return text.count("ERROR: ") == len(_TWO_NUMBERS.findall(text))
+
+
+def _environment(
+    variables: dict[str, cel.Type], types: dict[str, cel.Type], results: dict[str, cel.Type]
+) -> cel.Env:
     overloads: dict[str, dict[tuple[str, ...], cel.Overload]] = {}
     for name, is_member, parameters, result, implementation in FUNCTIONS:
         kinds = tuple(types[parameter].name() for parameter in parameters)
         overloads.setdefault(name, {})[kinds] = cel.Overload(
             "_".join((name.replace(".", "_"), *parameters)),
-            return_type=types[result],
+            return_type=results[result],
             parameters=[types[parameter] for parameter in parameters],
             is_member=is_member,
             impl=implementation,

@@ -30,6 +30,8 @@ _EXPRESSIONS: Final = (
     'device.capacity["a.example"].room.compareTo(quantity("2")) > 0',
     'device.capacity[device.driver].?room.orValue(quantity("0")).isGreaterThan(quantity("1"))',
     "device.attributes[device.driver].?good.orValue(false)",
+    'device.capacity[device.driver].?room.orValue(quantity("0")).asApproximateFloat() > 1',
+    "[[D.?index.hasValue()], [true]].flatten().slice(0, 1) == [true]",
     "true",
     "false",
     "device.driver",

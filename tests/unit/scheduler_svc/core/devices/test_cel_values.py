@@ -49,6 +49,12 @@ def ask(expression: str) -> object:
         "[1, 2].isSorted() && ![2, 1].isSorted()",
         "[2, 1, 2].sort() == [1, 2, 2] && [2, 1, 2].distinct() == [2, 1]",
         "lists.range(3) == [0, 1, 2]",
+        "[1, 2, 3].slice(1, 3) == [2, 3] && [1].slice(0, 0) == []",
+        "[[1], [2]].flatten() == [1, 2] && [[[1]], [[2]]].flatten() == [[1], [2]]",
+        "[[[1]], [[2]]].flatten(2) == [1, 2] && [[1]].flatten(0) == [[1]]",
+        # Numbers of two types are compared.
+        'quantity("3").asApproximateFloat() > 2 && 4 >= quantity("3").asApproximateFloat()',
+        'quantity("3").asInteger() < 3.5 && semver("1.2.3").major() <= 1.5',
         "[1, 3].sum() == 4 && [3, 1].min() == 1 && [3, 1].max() == 3",
         "sets.contains([1, 2], [1]) && !sets.contains([1], [1, 2])",
         "sets.equivalent([1, 1, 2], [2, 1]) && !sets.equivalent([1], [1, 2])",
@@ -66,6 +72,13 @@ def test_what_kubernetes_says_is_true(expression: str) -> None:
         ('dyn("x").isGreaterThan(semver("1.0.0"))', "no such overload"),
         ('semver("1.0.0").isGreaterThan(dyn("x"))', "no such overload"),
         ("[].min() == 1", "min called on empty list"),
+        ("[1].slice(-1, 0) == []", "cannot slice(-1, 0), negative indexes not supported"),
+        (
+            "[1].slice(1, 0) == []",
+            "cannot slice(1, 0), start index must be less than or equal to end index",
+        ),
+        ("[1].slice(0, 2) == []", "cannot slice(0, 2), list is length 1"),
+        ("[[1]].flatten(-1) == []", "level must be non-negative"),
         (
             'quantity("x") == quantity("1")',
             NO_QUANTITY,
