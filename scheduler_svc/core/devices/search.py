@@ -5,7 +5,8 @@ combinations in the order of devices; the first full solution is taken.
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/structured/internal/incubating/
 allocator_incubating.go (`Allocate`, `allocateOne`, `allocateDevice`), v1.36.3. Difference:
-not time is limited but steps, so that the same cluster gives the same answer.
+not time is limited but steps, so that the same cluster gives the same answer; where too few
+devices are left the search ends at once.
 """
 
 from collections.abc import Sequence
@@ -57,6 +58,8 @@ class Search:
         self._steps_left = step_limit
         self._devices = [(device, pool) for pool in pools for device in pool.devices]
         self._every: dict[tuple[int, int, int], list[tuple[PublishedDevice, PoolView]]] = {}
+        # Of a request that has failed once: how many devices from each position on it may take.
+        self._possible: dict[tuple[int, int, int], list[int]] = {}
         self._holdings = Holdings(claims, allocated, follows_quirks=follows_quirks)
 
     def run(self) -> Solution | None:
@@ -157,7 +160,18 @@ class Search:
             raise _TooManyDevices
         if everything is not None:
             return self._take_this(key, wanted, number, everything[number])
+        if self._take_one(key, wanted, number, start):
+            return True
+        if key not in self._possible:
+            self._possible[key] = self._possible_devices(wanted)
+        return False
+
+    def _take_one(self, key: tuple[int, int, int], wanted: Wanted, number: int, start: int) -> bool:
+        """Take the first device that will do, from the position `start` on."""
+        claim = key[0]
         for position in range(start, len(self._devices)):
+            if self._is_short(key, wanted.count - number, position):
+                break
             device, pool = self._devices[position]
             self._step()
             if not self._is_candidate(claim, wanted, device, pool):
@@ -173,6 +187,29 @@ class Search:
             if done:
                 return True
         return False
+
+    def _is_short(self, key: tuple[int, int, int], needed: int, start: int) -> bool:
+        """Whether too few devices are left for a request, whichever it takes.
+
+        Upstream would try every combination of them.
+        """
+        possible = self._possible.get(key)
+        return possible is not None and possible[start] < needed
+
+    def _possible_devices(self, wanted: Wanted) -> list[int]:
+        """Count from each position on the devices that nothing rules out from the outset."""
+        counts = [0]
+        for device, pool in reversed(self._devices):
+            can_be_had = (
+                self._holdings.may_be_had(wanted, device)
+                and device.id not in pool.hidden
+                and not any(
+                    self._selectors.matches(expression or "", device.traits) is False
+                    for expression in (*wanted.class_expressions, *wanted.expressions)
+                )
+            )
+            counts.append(counts[-1] + can_be_had)
+        return counts[::-1]
 
     def _take_this(
         self,

@@ -228,10 +228,21 @@ def test_too_many_may_be_found_out_late() -> None:
 
 def test_it_may_take_too_many_steps() -> None:
     devices = [device(f"d{number}", numa=number % 2) for number in range(24)]
-    never = claim_spec(request(count=20), constraints=[{"matchAttribute": "gpu.example/numa"}])
+    never = claim_spec(request(count=13), constraints=[{"matchAttribute": "gpu.example/numa"}])
     assert solve(cluster(*devices), never, step_limit=1000) == "out of steps"
     every = claim_spec(request(allocationMode="All"))
     assert solve(cluster(*devices), every, step_limit=10) == "out of steps"
+
+
+@pytest.mark.parametrize("count", [13, 20, 32])
+def test_too_few_devices_are_noticed_at_once(count: int) -> None:
+    """Not after every combination of those that there are: twelve have 4095."""
+    devices = [device(f"d{number}", numa=number % 2) for number in range(24)]
+    odd = 'device.attributes["gpu.example"].numa == 1'
+    spec = claim_spec(request(count=count, selectors=[{"cel": {"expression": odd}}]))
+    assert solve(cluster(*devices), spec, step_limit=1000) == "none"
+    enough = claim_spec(request(count=12, selectors=[{"cel": {"expression": odd}}]))
+    assert len(solve(cluster(*devices), enough, step_limit=1000)[0]) == 12
 
 
 def test_devices_for_other_nodes_are_left_out() -> None:
