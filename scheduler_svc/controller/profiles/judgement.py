@@ -9,15 +9,15 @@ from scheduler_svc.controller.conditions import Verdict, merge_conditions
 from scheduler_svc.controller.merge_patch import merge_patch
 from scheduler_svc.shell.config import Mistake
 from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile
-from scheduler_svc.shell.scheduler_profiles.validation import may_be_elsewhere
+from scheduler_svc.shell.scheduler_profiles.validation import is_of_unknown_plugin
 
 VALID: Final = "Valid"
 ACTIVE: Final = "Active"
 SHOWN_MISTAKES: Final = 20
 _SHOWN_SCHEDULERS: Final = 3
 _NOT_KNOWN: Final = (
-    "cannot be judged: the controller has not every plugin that is named here, and schedulers "
-    "may have; give it the same --plugin and --config, or correct the name"
+    "cannot be judged: a scheduler runs it, and the controller has not every plugin that is named "
+    "here; give it the same --plugin and --config"
 )
 
 
@@ -34,8 +34,8 @@ class Reason(StrEnum):
 def judge_profile(profile: SchedulerProfile, mistakes: Sequence[Mistake]) -> dict[str, Verdict]:
     """Give the conditions, by type.
 
-    `Valid` is not known where all that is wrong is a plugin that is not known here: schedulers
-    may have been given it, and the controller not.
+    `Valid` is not known where a scheduler runs what is wrong here for an unknown plugin alone:
+    schedulers have been given it, and the controller has not.
     """
     valid = _valid(mistakes, is_run=bool(_running(profile)))
     return {VALID: valid, ACTIVE: _active(profile, is_invalid=valid.is_true is False)}
@@ -74,7 +74,7 @@ def _valid(mistakes: Sequence[Mistake], *, is_run: bool) -> Verdict:
     lines = [_line(mistake) for mistake in mistakes[:SHOWN_MISTAKES]]
     if len(mistakes) > SHOWN_MISTAKES:
         lines.append(f"and {len(mistakes) - SHOWN_MISTAKES} more")
-    if all(may_be_elsewhere(mistake, is_run=is_run) for mistake in mistakes):
+    if is_run and all(is_of_unknown_plugin(mistake) for mistake in mistakes):
         return Verdict(None, Reason.UNKNOWN_PLUGIN, "\n".join((_NOT_KNOWN, *lines)))
     return Verdict(False, Reason.INVALID, "\n".join(lines))
 

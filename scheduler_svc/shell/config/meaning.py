@@ -55,7 +55,7 @@ _OLD_PLUGINS: Final[Mapping[str, str]] = {
     ),
 }
 
-OUT_OF_TREE: Final = (
+_OUT_OF_TREE: Final = (
     "a plugin that is not kube-scheduler's own is a Python class: load it with "
     "--plugin package.module:Class or by the entry point group berthmaster.plugins"
 )
@@ -126,7 +126,7 @@ def of_unknown_plugin(name: str, known: Collection[str]) -> str:
     if name in _OLD_PLUGINS:
         return _OLD_PLUGINS[name]
     near = nearest_names(name, known)
-    return f"did you mean {_either(near)}?" if near else OUT_OF_TREE
+    return f"did you mean {_either(near)}?" if near else _OUT_OF_TREE
 
 
 def of_many_queue_sorts(names: Sequence[str]) -> str:

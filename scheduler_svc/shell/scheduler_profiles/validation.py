@@ -23,7 +23,6 @@ from scheduler_svc.shell.config import (
     Profile,
     load_profile,
 )
-from scheduler_svc.shell.config.meaning import OUT_OF_TREE
 from scheduler_svc.shell.config.mistakes import Problem, render_value
 from scheduler_svc.shell.config.plugin_sets import KnownPlugins
 from scheduler_svc.shell.config.profiles import DOES_NOT_EXIST
@@ -169,14 +168,9 @@ def compile_spec(
         raise InvalidProfileError((_mistake(source, "spec", detail),)) from error
 
 
-def may_be_elsewhere(mistake: Mistake, *, is_run: bool) -> bool:
-    """Whether it is only that a plugin is not known here, which a scheduler may have.
-
-    A name that is like a known plugin's is taken for that one misspelt, unless a scheduler
-    runs the spec (`is_run`).
-    """
-    is_unlike_any = mistake.meaning == OUT_OF_TREE
-    return mistake.detail == DOES_NOT_EXIST and (is_unlike_any or is_run)
+def is_of_unknown_plugin(mistake: Mistake) -> bool:
+    """Whether it is only that a plugin is not known here."""
+    return mistake.detail == DOES_NOT_EXIST
 
 
 def name_mistakes(

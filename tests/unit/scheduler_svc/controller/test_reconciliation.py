@@ -103,17 +103,20 @@ async def test_profiles_are_one_piece_of_work() -> None:
     assert valid == {"a": "True", "b": "False"}
 
 
-async def test_a_plugin_that_is_not_here_leaves_it_open_whether_a_profile_is_valid() -> None:
+async def test_a_plugin_that_schedulers_alone_have_leaves_it_open_whether_a_profile_is_valid() -> (
+    None
+):
     bench = Bench()
     named = {"filter": {"enabled": [{"name": "Quota"}]}}
     content = body("a", SCHEDULER_PROFILES, schedulerName="a", plugins=named)
+    content["status"] = {"observedBy": [{"scheduler": "s", "generation": 1}]}
     bench.reconciliation.tell(SCHEDULER_PROFILES, False, content)
     await bench.reconciliation._work(PROFILES, 0.0)
     [request] = bench.api.requests
     assert [
         (condition["type"], condition["status"], condition["reason"])
         for condition in request.body["status"]["conditions"]
-    ] == [("Valid", "Unknown", "UnknownPlugin"), ("Active", "False", "NotObserved")]
+    ] == [("Valid", "Unknown", "UnknownPlugin"), ("Active", "True", "Running")]
     assert "active" not in request.body["status"]
     assert list(bench.reconciliation.profiles.is_valid.values()) == [None]
 

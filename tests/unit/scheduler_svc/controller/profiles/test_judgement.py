@@ -15,7 +15,6 @@ from scheduler_svc.controller.profiles.judgement import (
     profile_changes,
 )
 from scheduler_svc.shell.config import Mistake
-from scheduler_svc.shell.config.meaning import OUT_OF_TREE
 from scheduler_svc.shell.config.mistakes import Problem
 from scheduler_svc.shell.config.profiles import DOES_NOT_EXIST
 from scheduler_svc.shell.scheduler_profiles.objects import SchedulerProfile
@@ -90,23 +89,21 @@ def test_mistakes_are_told_with_their_paths() -> None:
     assert never == Verdict(False, "Invalid", "no spec was valid yet: nothing is run")
 
 
-def unknown(name: str, meaning: str = OUT_OF_TREE) -> Mistake:
-    return replace(mistake(meaning=meaning), value=f'"{name}"', detail=DOES_NOT_EXIST)
+def unknown(name: str) -> Mistake:
+    return replace(mistake(), value=f'"{name}"', detail=DOES_NOT_EXIST)
 
 
-def test_a_plugin_that_only_the_controller_may_lack_is_no_mistake_yet() -> None:
-    verdicts = judge_profile(profile(active=1), (unknown("Quota"),))
+def test_an_unknown_plugin_is_a_mistake_unless_a_scheduler_runs_it() -> None:
+    lacking = (unknown("Quota"),)
+    verdicts = judge_profile(profile(active=1, observed={"a": 1}), lacking)
+    assert verdicts[VALID] == Verdict(
+        False, "Invalid", 'spec.plugins: Invalid value: "Quota": plugin does not exist'
+    )
+    assert verdicts[ACTIVE].reason == "Invalid"
+    verdicts = judge_profile(profile(active=1, observed={"a": 2}), lacking)
     assert verdicts[VALID][:2] == (None, "UnknownPlugin")
     assert "the controller has not every plugin" in verdicts[VALID].message
     assert 'spec.plugins: Invalid value: "Quota": plugin does not exist' in verdicts[VALID].message
-    assert verdicts[ACTIVE] == Verdict(False, "NotObserved", "no scheduler runs generation 2 yet")
-
-
-def test_a_misspelt_plugin_is_a_mistake_unless_a_scheduler_runs_it() -> None:
-    misspelt = unknown("NodeNames", "did you mean NodeName?")
-    assert judge_profile(profile(observed={"a": 1}), (misspelt,))[VALID].is_true is False
-    verdicts = judge_profile(profile(observed={"a": 2}), (misspelt,))
-    assert verdicts[VALID].is_true is None
     assert verdicts[ACTIVE] == Verdict(True, "Running", "run by a")
 
 
@@ -116,7 +113,7 @@ def test_another_mistake_is_one_whatever_plugins_there_are() -> None:
 
 
 def test_what_is_not_known_is_said_once_and_changes_nothing_else() -> None:
-    judged = profile(active=1)
+    judged = profile(active=1, observed={"a": 2})
     status: dict[str, Any] = {"active": {"generation": 1, "spec": {"schedulerName": "gpu"}}}
     written = changes(judged, status, unknown("Quota"))
     assert "active" not in written
