@@ -192,6 +192,23 @@ def events_about(plane: ControlPlane, name: str, kind: str = "PodGroup") -> list
     return sorted(events, key=lambda event: str(event["eventTime"]))
 
 
+def wait_told(
+    plane: ControlPlane, name: str, *reasons: str, kind: str = "PodGroup"
+) -> list[dict[str, Any]]:
+    """Wait until the Events about an object are for these reasons, in this order; give them.
+
+    Events are written after the status that they tell of, and not all at the controller's end.
+    """
+    wait_for(
+        f"as many Events about {name} as in {reasons}",
+        lambda: len(events_about(plane, name, kind)) >= len(reasons),
+        timeout_seconds=PATIENCE_SECONDS,
+    )
+    events = events_about(plane, name, kind)
+    assert [event["reason"] for event in events] == list(reasons)
+    return events
+
+
 def clear(plane: ControlPlane, *collections: str) -> None:
     """Delete all objects of some collections, and wait until they are gone."""
     for collection in collections:

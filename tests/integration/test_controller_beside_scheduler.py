@@ -19,8 +19,8 @@ from tests.integration.controller_objects import (
     create_member,
     define_all,
     delete,
-    events_about,
     status_of,
+    wait_told,
 )
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_process import SchedulerProcess
@@ -91,11 +91,7 @@ def test_a_group_says_why_it_does_not_fit_and_then_that_it_does(both: ControlPla
     assert status_of(both, f"{GROUPS}/train")["scheduled"] == 3
     delete(both, f"{PODS}/train-0")
     wait_for("it is short", lambda: scheduled(both, "train")[0] == "Short")
-    assert [event["reason"] for event in events_about(both, "train")] == [
-        "Unschedulable",
-        "Scheduled",
-        "Short",
-    ]
+    wait_told(both, "train", "Unschedulable", "Scheduled", "Short")
 
 
 def change_profile(plane: ControlPlane, **spec: Any) -> None:

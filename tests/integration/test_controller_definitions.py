@@ -35,6 +35,7 @@ from tests.integration.controller_objects import (
     status_of,
     undefine,
     versions,
+    wait_told,
 )
 from tests.integration.rest import create, read, request, wait_for
 
@@ -105,10 +106,9 @@ def test_upstreams_definition_is_enough_and_what_it_drops_is_not_written_again(
         other = f"{GROUPS}/other"
         wait_for("another", lambda: status_of(plane, other).get("phase") == "Pending")
         assert versions(plane, GROUPS)[path] == version[path]
+        wait_told(plane, "train", "Unschedulable", "Scheduled")
         process.send_signal(signal.SIGTERM)
         assert process.wait_exit() == 0
-    told = [event["reason"] for event in events_about(plane, "train")]
-    assert told == ["Unschedulable", "Scheduled"]
     before, events = versions(plane, GROUPS), read(plane, EVENTS)["items"]
     with controller(plane, tmp_path / "second", NO_ELECTION) as process:
         process.wait_settled()
@@ -215,7 +215,4 @@ def test_kubernetes_own_groups_are_told_of_and_stay_scheduled(
         assert versions(plane, BUILT_IN_GROUPS)[path] == version[path]
         assert "conditions" not in status_of(plane, f"{BUILT_IN_GROUPS}/foreign")
         assert "Traceback" not in process.log()
-    assert [event["reason"] for event in events_about(plane, "gang")] == [
-        "Unschedulable",
-        "Scheduled",
-    ]
+        wait_told(plane, "gang", "Unschedulable", "Scheduled")

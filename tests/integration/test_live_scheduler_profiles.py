@@ -23,6 +23,7 @@ from tests.integration.controller_objects import (
     delete,
     events_about,
     status_of,
+    wait_told,
 )
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_process import SchedulerProcess
@@ -165,8 +166,7 @@ def test_a_profile_that_comes_finds_the_pods_that_waited_for_it(
     assert wait_bound(plane, "early") == "b"
     wait_observed(plane, "night", 1)
     process.wait_line("Profile is in force")
-    events = [e["reason"] for e in events_about(plane, "early", "Pod")]
-    assert events == ["Scheduled"]
+    wait_told(plane, "early", "Scheduled", kind="Pod")
     metrics = process.get("/metrics")[1]
     assert 'scheduler_schedule_attempts_total{profile="batch",result="scheduled"} 1' in metrics
     assert 'berthmaster_watched_objects{resource="schedulerprofiles"} 1' in metrics
