@@ -11,6 +11,7 @@ from scheduler_svc.core.volumes.attached_volumes import AttachedVolumes
 from scheduler_svc.core.volumes.capacities import StorageCapacities
 from scheduler_svc.core.volumes.disks import DisksInUse
 from scheduler_svc.core.volumes.faulty_pods import FaultyPods
+from scheduler_svc.core.volumes.migrating_nodes import MigratingNodes
 from scheduler_svc.core.volumes.node_rows import NodeRows
 from scheduler_svc.core.volumes.persistent_volumes import PersistentVolumes
 
@@ -32,6 +33,7 @@ class ClusterVolumes:
         self.persistent_volumes = PersistentVolumes(objects[ObjectKind.PERSISTENT_VOLUME])
         self.capacities = StorageCapacities(objects[ObjectKind.CSI_STORAGE_CAPACITY])
         self.node_rows = NodeRows(columns)
+        self.migrating_nodes = MigratingNodes(columns, objects[ObjectKind.CSI_NODE])
         self.disks = DisksInUse()
         self.attached = AttachedVolumes(columns, objects)
         self.faulty_pods = FaultyPods(objects[ObjectKind.PERSISTENT_VOLUME_CLAIM])

@@ -20,7 +20,6 @@ from scheduler_svc.core.labels import BoolArray
 from scheduler_svc.core.objects import Requirement
 from scheduler_svc.core.storage_objects import (
     CSIDriver,
-    CSINode,
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
@@ -142,7 +141,7 @@ class PodVolumes:
         reach = reach_of(volume)
         mask = self._mask(reach.own)
         if reach.plugin is not None:
-            moved = self._nodes_migrating(reach.plugin)
+            moved = self._volumes.migrating_nodes.mask(reach.plugin)
             if reach.migrated is None:
                 self.errors.append((pending & moved, reach.error))
                 pending &= ~moved
@@ -155,14 +154,6 @@ class PodVolumes:
             return np.ones(len(self.obstacles), dtype=np.bool_)
         mask = np.zeros(len(self.obstacles), dtype=np.bool_)
         mask[self._volumes.node_rows.rows_for(reach, reach.terms)] = True
-        return mask
-
-    def _nodes_migrating(self, plugin: str) -> BoolArray:
-        """Give the Nodes where a CSI driver has taken over a plugin. O(CSINodes)."""
-        mask = np.zeros(len(self.obstacles), dtype=np.bool_)
-        csi_nodes: dict[str, CSINode] = self._volumes.objects[ObjectKind.CSI_NODE].by_key
-        names = [name for name, node in csi_nodes.items() if plugin in node.migrated_plugins]
-        mask[self._volumes.columns.rows_of(names)] = True
         return mask
 
     def _find_for_delayed(self) -> None:
