@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from deploy.controlplane import ControlPlane
+from tests.chart.cluster import delete
 from tests.chart.openapi import LOCATION, write_schemas
 from tests.chart.rendering import (
     NAMESPACE,
@@ -123,6 +124,7 @@ class TestPodSecurity:
         request(plane, "POST", f"{path}/serviceaccounts", {"metadata": {"name": account}})
         body = {"metadata": {"generateName": "try-"}, "spec": pod["spec"]}
         status, answer = request(plane, "POST", f"{path}/pods?dryRun=All", body)
+        delete(plane, f"{path}/serviceaccounts/{account}")  # other tests look for what stays
         return status, answer.get("message", "")
 
     @pytest.mark.parametrize(
