@@ -76,7 +76,7 @@ def _failures(failed: FailedAttempts, timeline: Timeline) -> Iterator[Renderable
 def _said(event: FailedEvent, timeline: Timeline) -> str:
     message = event.message
     if timeline.cause == NOT_SCHEDULED and message == timeline.cause_detail:
-        message = "the same"
+        message = "the same as now"
     words = [_when(event, timeline), event.reporter]
     about = ", ".join(word for word in words if word)
     return f"{about}: {message}" if about else message

@@ -119,7 +119,7 @@ def test_a_pod_that_waits_says_for_how_long_and_by_whom() -> None:
     )
     assert lines[told + 1 : told + 3] == [
         f"  other: {TAINTED}",
-        "  +100 ms to +20 s, 2 times or more, berthmaster: the same",
+        "  +100 ms to +20 s, 2 times or more, berthmaster: the same as now",
     ]
 
 
