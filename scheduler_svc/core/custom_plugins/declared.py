@@ -58,15 +58,15 @@ def mistakes_in_values(plugin: Any) -> list[str]:
         for rule, value in given
         if not rule.accepts(value)
     ]
-    if mistakes:
-        return mistakes
-    unknown = sorted(set(plugin.pod_fields) - DECLARABLE)
+    # What is no collection of names has its line already.
+    fields = set(plugin.pod_fields) if _is_names(plugin.pod_fields) else set()
+    unknown = sorted(fields - DECLARABLE)
     if unknown:
-        return [f"pod_fields names {', '.join(unknown)}; it may name {_ALL_FIELDS}"]
-    if "annotations" in plugin.pod_fields and not plugin.pod_annotations:
+        mistakes.append(f"pod_fields names {', '.join(unknown)}; it may name {_ALL_FIELDS}")
+    if "annotations" in fields and not plugin.pod_annotations:
         text = "pod_fields names annotations, so pod_annotations must name which"
-        return [f"{text}; none is kept else"]
-    return []
+        mistakes.append(f"{text}; none is kept else")
+    return mistakes
 
 
 def _of_methods(plugin: type[BasePlugin[Any]]) -> Iterator[str]:

@@ -149,6 +149,7 @@ class Argued(Deny):
 class Many(NodePlugin[Any]):
     """Has several mistakes."""
 
+    pod_fields: ClassVar[Any] = {"mood", "annotations"}
     scope: ClassVar[Any] = "cluster"
     normalize: ClassVar[Any] = "higher"
 
@@ -251,6 +252,8 @@ def test_each_mistake_of_a_plugin_has_its_line() -> None:
     assert [line.removeprefix(f"--plugin {MODULE}:Many: ").split()[0] for line in lines] == [
         "scope",
         "normalize",
+        "pod_fields",
+        "pod_fields",
     ]
 
 
