@@ -25,7 +25,11 @@ from scheduler_svc.core.registry import Factory
 from scheduler_svc.shell.config import ConfigurationError, ExtensionPoint, RawArguments
 from scheduler_svc.shell.config.in_tree import IN_TREE_POINTS
 from scheduler_svc.shell.config.plugin_sets import KnownPlugins
-from scheduler_svc.shell.custom_plugins.methods import signature_mistakes, unheard_methods
+from scheduler_svc.shell.custom_plugins.methods import (
+    making_mistakes,
+    signature_mistakes,
+    unheard_methods,
+)
 
 ENTRY_POINT_GROUP: Final = "berthmaster.plugins"
 
@@ -94,7 +98,7 @@ def load_custom_plugins(
         _collect(sources, mistakes, f"{_FLAG} {flag}", lambda flag=flag: _load(flag))
     classes: dict[str, PluginClass] = {}
     for source, candidate in sources:
-        found_mistakes = plugin_mistakes(candidate, classes)
+        found_mistakes = plugin_mistakes(candidate, classes) or list(making_mistakes(candidate))
         mistakes += [f"{source}: {mistake}" for mistake in found_mistakes]
         if not found_mistakes:
             name = plugin_name(candidate)

@@ -53,6 +53,22 @@ def signature_mistakes(plugin: PluginClass) -> Iterator[str]:
             )
 
 
+def making_mistakes(plugin: PluginClass) -> Iterator[str]:
+    """Say why the scheduler cannot make it, which gives `__init__` the arguments and nothing else.
+
+    A test makes its plugins itself, so this is no mistake there.
+    """
+    if not isinstance(plugin.__init__, FunctionType):
+        return
+    try:
+        inspect.signature(plugin.__init__, follow_wrapped=False).bind("self", "args")
+    except TypeError as error:
+        yield (
+            f"__init__ cannot be called with (args): {error}; "
+            "it must be __init__(self, args=None), and call super().__init__(args)"
+        )
+
+
 def unheard_methods(plugin: PluginClass) -> tuple[str, ...]:
     """Say which methods look like an extension point's but are none, a line each; sorted."""
     mine = [cls for cls in plugin.__mro__ if cls not in _BASES and cls.__module__ not in _PYTHONS]

@@ -157,6 +157,16 @@ class Many(NodePlugin[Any]):
         return None
 
 
+class Bare(NodePlugin[Any]):
+    """Takes no arguments, which a test would not notice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def filter(self, pod: Pod, node: Node) -> str | Reject | None:
+        return None
+
+
 def load(*names: str) -> Any:
     return load_custom_plugins([f"{MODULE}:{name}" for name in names], installed=())
 
@@ -286,6 +296,13 @@ def test_each_mistake_of_a_plugin_has_its_line() -> None:
             (
                 "filter cannot be called with (pod, node): too many positional arguments; "
                 "it must be filter(self, pod, node)"
+            ),
+        ),
+        (
+            f"{MODULE}:Bare",
+            (
+                "__init__ cannot be called with (args): too many positional arguments; "
+                "it must be __init__(self, args=None), and call super().__init__(args)"
             ),
         ),
         (f"{MODULE}:Forgetful", "pod_fields names annotations, so pod_annotations must name which"),

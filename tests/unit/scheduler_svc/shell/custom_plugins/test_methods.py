@@ -9,7 +9,11 @@ import pytest
 from berthmaster.plugin import FeedApi, Node, NodePlugin, Nodes, Pod, VectorPlugin
 from scheduler_svc.core.custom_plugins.adapt import ASYNC_METHODS, METHODS
 from scheduler_svc.core.custom_plugins.base import BasePlugin
-from scheduler_svc.shell.custom_plugins.methods import signature_mistakes, unheard_methods
+from scheduler_svc.shell.custom_plugins.methods import (
+    making_mistakes,
+    signature_mistakes,
+    unheard_methods,
+)
 
 
 class Right(NodePlugin[Any]):
@@ -158,6 +162,29 @@ def decorated(method: Callable[..., Any]) -> Any:
 )
 def test_what_can_be_called(methods: dict[str, Any]) -> None:
     assert list(signature_mistakes(changed(**methods))) == []
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        {},
+        {"__init__": lambda self, args: None},
+        {"__init__": lambda self, args=None, *, client=None: None},
+        {"__init__": lambda self, *given: None},
+        {"__init__": Opaque()},
+    ],
+)
+def test_what_can_be_made(methods: dict[str, Any]) -> None:
+    assert list(making_mistakes(changed(**methods))) == []
+
+
+@pytest.mark.parametrize(
+    "method", [lambda self: None, lambda self, args, client: None, lambda self, *, args=None: None]
+)
+def test_what_cannot_be_made_has_the_right_constructor_shown(method: Any) -> None:
+    [said] = making_mistakes(changed(__init__=method))
+    assert said.startswith("__init__ cannot be called with (args): ")
+    assert "it must be __init__(self, args=None)" in said
 
 
 @pytest.mark.parametrize(
