@@ -80,9 +80,13 @@ async def ask_scheduler(question: Question, *, user_agent: str, note: Note) -> l
     QuestionError, InputError
         Where it knows no such Pod or decision, or the manifest is none.
     """
+    # First what is at hand: who has misspelt a file's name need not wait to be told of it.
+    manifests = pod_manifests(question.pod_path) if question.pod_path else []
     async with contact(question, user_agent) as scheduler:
         try:
-            told = await _ask(scheduler, question, user_agent, note)
+            if manifests:
+                manifests = await _admitted(manifests, question, user_agent, note)
+            told = await _ask(scheduler, question, manifests)
             if not question.decision_id and await _has_extenders(scheduler):
                 note(EXTENDERS_ARE_NOT_ASKED)
             return told
@@ -101,7 +105,9 @@ async def _has_extenders(scheduler: Contact) -> bool:
     return bool(configuration.componentconfig.extenders)
 
 
-async def _ask(scheduler: Contact, question: Question, user_agent: str, note: Note) -> list[Told]:
+async def _ask(
+    scheduler: Contact, question: Question, manifests: Sequence[dict[str, Any]]
+) -> list[Told]:
     preempt = {"preempt": "true"} if question.preempt else {}
     if question.decision_id:
         path = f"/explain/decisions/{quote(question.decision_id, safe='')}"
@@ -109,8 +115,7 @@ async def _ask(scheduler: Contact, question: Question, user_agent: str, note: No
     if question.pod_name:
         path = f"/explain/pods/{quote(question.namespace)}/{quote(question.pod_name)}"
         return [await _get(scheduler, path, preempt, Explanation)]
-    if question.pod_path:
-        manifests = await _admitted(question, user_agent, note)
+    if manifests:
         return [await _post(scheduler, manifest, preempt) for manifest in manifests]
     namespace = {"namespace": question.pending_namespace} if question.pending_namespace else {}
     response = await scheduler.client.call(
@@ -142,9 +147,10 @@ async def _post(scheduler: Contact, manifest: dict[str, Any], params: dict[str, 
     return msgspec.json.decode(response.body, type=Answer)
 
 
-async def _admitted(question: Question, user_agent: str, note: Note) -> Sequence[dict[str, Any]]:
+async def _admitted(
+    manifests: list[dict[str, Any]], question: Question, user_agent: str, note: Note
+) -> list[dict[str, Any]]:
     """Have the API server fill in what it would, if it is there and lets us."""
-    manifests = pod_manifests(question.pod_path)
     for manifest in manifests:
         metadata = manifest.get("metadata") or {}
         name = metadata.get("name") or metadata.get("generateName") or "new"

@@ -191,6 +191,15 @@ def test_a_pod_that_does_not_exist_yet(snapshot: str, tmp_path: Path) -> None:
     assert f"{path}:1: a Pod (apiVersion v1) is needed, not Service" in refused.stderr
 
 
+def test_a_file_that_is_not_there_is_told_before_any_scheduler_is_looked_for(
+    tmp_path: Path,
+) -> None:
+    missing = tmp_path / "no.yaml"
+    result = explain("--pod", str(missing), "--kubeconfig", str(tmp_path / "none"))
+    assert result.exit_code == 2
+    assert result.stderr == f"Error: {missing}: No such file or directory\n"
+
+
 def test_with_a_configuration_the_schedulers_name_counts(snapshot: str, tmp_path: Path) -> None:
     config, more = tmp_path / "config.yaml", tmp_path / "more.yaml"
     config.write_text(CONFIG)
