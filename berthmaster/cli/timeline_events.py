@@ -5,6 +5,8 @@ from typing import Final
 
 import msgspec
 
+from berthmaster.cli.diagnosis import wire
+from berthmaster.cli.diagnosis.events import last_time, times_seen
 from berthmaster.cli.diagnosis.reading import Reader
 from berthmaster.cli.timeline_attempts import FAILED_SCHEDULING, FailedEvent
 from kubeio.client import KubeClient
@@ -13,36 +15,6 @@ from kubeio.resources import ResourcePath
 from node_agent.core.journey.pulls import KubeletEvent, kubelet_event
 
 _EVENTS: Final = ResourcePath("", "v1", "events")
-
-
-class _Part(msgspec.Struct, rename="camel", frozen=True):
-    """Base: camelCase on the wire; unknown fields are skipped."""
-
-
-class _Involved(_Part, frozen=True):
-    field_path: str = ""
-
-
-class _Source(_Part, frozen=True):
-    component: str = ""
-
-
-class _Series(_Part, frozen=True):
-    count: int = 0
-    last_observed_time: str | None = None
-
-
-class _Event(_Part, frozen=True):
-    reason: str = ""
-    message: str = ""
-    count: int | None = None
-    involved_object: _Involved = _Involved()
-    reporting_component: str = ""
-    source: _Source | None = None
-    first_timestamp: str | None = None
-    last_timestamp: str | None = None
-    event_time: str | None = None
-    series: _Series | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +34,7 @@ async def read_events(client: KubeClient, namespace: str, uid: str) -> EventsOfP
         They cannot be listed, or are none.
     """
     found = EventsOfPod()
-    decoder = msgspec.json.Decoder(_Event)
+    decoder = msgspec.json.Decoder(wire.Event)
     pages = Reader(client).pages(
         _EVENTS.in_namespace(namespace), field_selector=f"involvedObject.uid={uid}"
     )
@@ -78,7 +50,7 @@ async def read_events(client: KubeClient, namespace: str, uid: str) -> EventsOfP
     return found
 
 
-def _of_way(event: _Event) -> KubeletEvent:
+def _of_way(event: wire.Event) -> KubeletEvent:
     return kubelet_event(
         event.reason,
         event.message,
@@ -88,13 +60,12 @@ def _of_way(event: _Event) -> KubeletEvent:
     )
 
 
-def _failed(event: _Event) -> FailedEvent:
-    """Read one of the new kind (eventTime, series), or of the old (count, two times)."""
-    series = event.series or _Series()
+def _failed(event: wire.Event) -> FailedEvent:
+    source = event.source.component if event.source else ""
     return FailedEvent(
         message=event.message,
-        times=max(event.count or 0, series.count, 1),
-        reporter=event.reporting_component or (event.source or _Source()).component,
+        times=times_seen(event),
+        reporter=event.reporting_component or source,
         first=event.event_time or event.first_timestamp or event.last_timestamp,
-        last=series.last_observed_time or event.last_timestamp or event.event_time,
+        last=last_time(event),
     )

@@ -48,14 +48,15 @@ def _group(controller: str, reason: str, events: list[wire.Event]) -> EventGroup
     return EventGroup(
         reason=reason,
         controller=controller,
-        count=sum(_times(event) for event in events),
+        count=sum(times_seen(event) for event in events),
         last=last_seen(events[0]),
         message=events[0].message,
         about=tuple(dict.fromkeys(about)),
     )
 
 
-def _times(event: wire.Event) -> int:
+def times_seen(event: wire.Event) -> int:
+    """Give how often an Event has been seen, as far as it was brought up to date."""
     return max(event.count or 0, event.series.count if event.series else 0, 1)
 
 
@@ -78,6 +79,11 @@ def given_up_names(
 
 
 def last_seen(event: wire.Event) -> float | None:
-    """Give when an Event was seen last."""
+    """Give when an Event was seen last, in seconds since 1970."""
+    return seconds_of(last_time(event))
+
+
+def last_time(event: wire.Event) -> str | None:
+    """Give when an Event was seen last, as the API server has it."""
     last = event.series.last_observed_time if event.series else None
-    return seconds_of(last or event.last_timestamp or event.event_time)
+    return last or event.last_timestamp or event.event_time

@@ -199,6 +199,13 @@ class Involved(Wire, frozen=True):
     kind: str = ""
     namespace: str = ""
     name: str = ""
+    field_path: str = ""
+
+
+class EventSource(Wire, frozen=True):
+    """Who wrote an Event of the old kind."""
+
+    component: str = ""
 
 
 class Series(Wire, frozen=True):
@@ -209,13 +216,15 @@ class Series(Wire, frozen=True):
 
 
 class Event(Wire, frozen=True):
-    """A Warning Event."""
+    """An Event, of the new kind (eventTime, series) or the old (count, source, two times)."""
 
     reason: str = ""
     message: str = ""
     count: int | None = None
     reporting_component: str = ""
+    source: EventSource | None = None
     involved_object: Involved = Involved()
+    first_timestamp: str | None = None
     last_timestamp: str | None = None
     event_time: str | None = None
     series: Series | None = None
