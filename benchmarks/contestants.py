@@ -1,7 +1,7 @@
 """Who is measured beside whom, and in which order."""
 
-from collections.abc import Sequence
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from benchmarks.berthmaster_process import Berthmaster
 from benchmarks.kube_scheduler import KubeScheduler
@@ -24,6 +24,13 @@ def name_of(contestant: Contestant | None) -> str:
 def scheduler_name_of(contestant: Contestant | None) -> str:
     """Give the `schedulerName` of Pods that a contestant is to bind."""
     return contestant.scheduler_name if contestant else "nobody"
+
+
+def with_extender(contestant: Contestant, entry: Mapping[str, Any]) -> Contestant:
+    """Give a scheduler that asks an extender; `entry` is that of its configuration."""
+    if isinstance(contestant, KubeScheduler):
+        return KubeScheduler(extenders=(entry,))
+    return Berthmaster(extenders=(entry,))
 
 
 def rotated(contestants: Sequence[T], turns: int) -> tuple[T, ...]:

@@ -1,8 +1,8 @@
 """The peer: kube-scheduler of the very version of the API server."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -18,14 +18,18 @@ PATIENT_ELECTION: Final = {"leaseDuration": "120s", "renewDeadline": "100s"}
 class KubeScheduler:
     """Runs kube-scheduler with its default profile and a client that is not held back.
 
-    With `outlives_api_server` it keeps its Lease while the API server restarts.
+    With `outlives_api_server` it keeps its Lease while the API server restarts. `extenders` are
+    those of its configuration.
     """
 
     name = "kube-scheduler"
     scheduler_name = "default-scheduler"
 
-    def __init__(self, *, outlives_api_server: bool = False) -> None:
+    def __init__(
+        self, *, outlives_api_server: bool = False, extenders: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
         self._election = PATIENT_ELECTION if outlives_api_server else {}
+        self._extenders = extenders
 
     def command(self, plane: ControlPlane) -> Sequence[str | Path]:
         """Write its configuration and give its command line."""
@@ -48,4 +52,5 @@ class KubeScheduler:
                 "burst": CLIENT_QPS,
             },
             "leaderElection": {"leaderElect": True, **self._election},
+            "extenders": list(self._extenders),
         }

@@ -8,7 +8,7 @@ away: a spread's least domain only grows, and who was near another is so still.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -61,13 +61,16 @@ async def read_placement(cluster: Cluster) -> Placement:
     )
 
 
-def faults_of(placement: Placement) -> list[str]:
-    """Give what is wrong: of each kind of fault the number, and one as an example."""
+def faults_of(placement: Placement, *, ignored: Collection[str] = ()) -> list[str]:
+    """Give what is wrong: of each kind of fault the number, and one as an example.
+
+    `ignored` are resources that Nodes need not have.
+    """
     unknown = [pod for pod in placement.pods if pod["spec"]["nodeName"] not in placement.nodes]
     if unknown:
         return [f"{len(unknown)} Pods are on Nodes that do not exist"]
     kinds = {
-        "a Node has too much on it": _overcommitted(placement),
+        "a Node has too much on it": _overcommitted(placement, ignored),
         "a Pod is where it must not be": _forbidden(placement),
         "Pods are not spread as they demand": _badly_spread(placement),
         "a Pod is near one that it must not be near": _too_near(placement),
@@ -97,7 +100,7 @@ def _selected(selector: Object, labels: Mapping[str, str]) -> bool:
     return all(labels.get(key) == value for key, value in selector["matchLabels"].items())
 
 
-def _overcommitted(placement: Placement) -> Iterator[str]:
+def _overcommitted(placement: Placement, ignored: Collection[str]) -> Iterator[str]:
     used: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for pod in placement.pods:
         of_node = used[pod["spec"]["nodeName"]]
@@ -108,7 +111,7 @@ def _overcommitted(placement: Placement) -> Iterator[str]:
     for node, amounts in used.items():
         allocatable = placement.nodes[node]["status"].get("allocatable", {})
         for resource, amount in amounts.items():
-            if amount > parse_quantity(allocatable.get(resource, "0")):
+            if resource not in ignored and amount > parse_quantity(allocatable.get(resource, "0")):
                 yield f"{node}: {resource}"
 
 

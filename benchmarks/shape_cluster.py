@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from benchmarks.cluster import NAMESPACES, NODE_CONCURRENCY, PODS, Cluster, each_of, encode
 from benchmarks.errors import BenchmarkError
@@ -31,24 +31,31 @@ def filled(text: bytes, place: Place) -> bytes:
     return text
 
 
+class _Body(NamedTuple):
+    share: int
+    text: bytes
+
+
 class PodMaker:
-    """Makes the Pods of a pool, as its first template says."""
+    """Makes the Pods of a pool; what they need is what its first template says."""
 
     def __init__(
         self, workloads: Workloads, pool: str, *, scheduler_name: str, is_placed: bool = False
     ) -> None:
-        self._template = workloads.pod_pools[pool][0]
-        manifest = plain_pod(
-            "{pod}", self._template, namespace="{namespace}", scheduler_name=scheduler_name
-        )
-        if is_placed:
-            manifest["spec"]["nodeName"] = "{node}"
-        self._body = encode(manifest)
-        self.objects = self._template.objects
+        templates = workloads.pod_pools[pool]
+        self.objects = templates[0].objects
+        self._bodies = []
+        for template in templates:
+            manifest = plain_pod(
+                "{pod}", template, namespace="{namespace}", scheduler_name=scheduler_name
+            )
+            if is_placed:
+                manifest["spec"]["nodeName"] = "{node}"
+            self._bodies.append(_Body(template.share, encode(manifest)))
 
-    def body(self, place: Place) -> bytes:
-        """Make one Pod; with a Node it is bound already."""
-        return filled(self._body, place)
+    def body(self, place: Place, index: int = 0) -> bytes:
+        """Make one Pod, of the template of number `index`; with a Node it is bound already."""
+        return filled(pick(self._bodies, index).text, place)
 
 
 class ShapeCluster:

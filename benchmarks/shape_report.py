@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from benchmarks.contestants import BERTHMASTER, KUBE_SCHEDULER, RAW
+from benchmarks.distributions import Distribution
 from benchmarks.shapes import ShapeResult, ShapeRun
 from benchmarks.tables import Table
 from benchmarks.verdicts import NOTHING, Comparison, at_least_times, cell
@@ -15,8 +16,10 @@ Figure = Callable[[ShapeRun], float | None]
 
 
 def shape_tables(results: Sequence[ShapeResult]) -> list[Table]:
-    """Show what was reached, and what it cost."""
-    return [_speed_table(results), _cost_table(results)]
+    """Show what was reached, and what it cost; of extenders, who waited for them."""
+    tables = [_speed_table(results), _cost_table(results)]
+    with_extender = [result for result in results if result.workload.extender is not None]
+    return [*tables, _extender_table(with_extender)] if with_extender else tables
 
 
 def _speed_table(results: Sequence[ShapeResult]) -> Table:
@@ -64,6 +67,41 @@ def _cost_table(results: Sequence[ShapeResult]) -> Table:
         for result in results
     ]
     return Table("Shapes of scheduler_perf: cost and latency", columns, tuple(rows))
+
+
+def _extender_table(results: Sequence[ShapeResult]) -> Table:
+    figures: tuple[tuple[str, Figure, int], ...] = (
+        ("CPU", lambda run: run.extender_cpu_milliseconds, 2),
+        ("asking, p50", lambda run: _p50(run.asking_latency_milliseconds), 0),
+        ("asking, p99", lambda run: _p99(run.asking_latency_milliseconds), 0),
+        ("others, p50", lambda run: _p50(run.other_latency_milliseconds), 0),
+        ("others, p99", lambda run: _p99(run.other_latency_milliseconds), 0),
+    )
+    contestants = (KUBE_SCHEDULER, BERTHMASTER)
+    columns = (
+        "CPU of the extender, ms a Pod; created to bound of Pods that ask it and of others, ms",
+        *(f"{name}: {figure}" for name in contestants for figure, _, _ in figures),
+    )
+    rows = [
+        (
+            result.workload.name,
+            *(
+                cell(result.of(name), figure, digits)
+                for name in contestants
+                for _, figure, digits in figures
+            ),
+        )
+        for result in results
+    ]
+    return Table("Shapes with an extender", columns, tuple(rows))
+
+
+def _p50(distribution: Distribution | None) -> float | None:
+    return distribution.p50 if distribution else None
+
+
+def _p99(distribution: Distribution | None) -> float | None:
+    return distribution.p99 if distribution else None
 
 
 def _besides(runs: Sequence[ShapeRun]) -> str:

@@ -15,7 +15,16 @@ import msgspec
 import uvloop
 
 from benchmarks.cluster import Cluster, each_of
-from benchmarks.contestants import CONTESTANTS, name_of, rotated, scheduler_name_of
+from benchmarks.contestants import (
+    CONTESTANTS,
+    name_of,
+    rotated,
+    scheduler_name_of,
+    with_extender,
+)
+from benchmarks.distributions import Distribution
+from benchmarks.extender_checks import faults_of_extender, latencies
+from benchmarks.extender_process import RunningExtender, running_extender
 from benchmarks.machine import Quietness, look_around
 from benchmarks.raw_binder import RawBinder
 from benchmarks.scheduler_process import Contestant, SchedulerProcess, running
@@ -35,11 +44,24 @@ class ShapeRun(ThroughputRun, frozen=True, kw_only=True):
         Pods that the client created besides and that are still there; those on a Node.
     faults
         What was wrong; empty for a good run.
+    asking_latency_milliseconds, other_latency_milliseconds
+        As `latency_milliseconds`, of the Pods that the shape's extender was asked about, and of
+        the others; None where there are none.
     """
 
     churn_pod_count: int
     churn_bound_count: int
     faults: tuple[str, ...]
+    asking_latency_milliseconds: Distribution | None = None
+    other_latency_milliseconds: Distribution | None = None
+
+    @property
+    def extender_cpu_milliseconds(self) -> float | None:
+        """CPU of the extender a Pod, until quiet if that came; None where there was none."""
+        used = self.cpu_until_quiet or self.cpu_until_bound
+        if "extender" not in used or not self.pod_count:
+            return None
+        return used["extender"] * 1000 / self.pod_count
 
 
 class ShapeResult(msgspec.Struct, frozen=True):
@@ -84,8 +106,13 @@ def _run(
         scheduler_name = scheduler_name_of(contestant)
         uvloop.run(_fill(plane.kubeconfig_path, workloads, shape, scheduler_name))
         with contextlib.ExitStack() as stack:
-            process = stack.enter_context(running(contestant, plane)) if contestant else None
-            run = _Run(plane, workloads, shape, contestant, process)
+            process = extender = None
+            if contestant is not None:
+                extender = stack.enter_context(running_extender(shape.extender, plane))
+                if extender is not None:
+                    contestant = with_extender(contestant, extender.entry)
+                process = stack.enter_context(running(contestant, plane))
+            run = _Run(plane, workloads, shape, contestant, process, extender)
             return uvloop.run(run.measure(plane.kubeconfig_path, quietness))
 
 
@@ -106,11 +133,17 @@ class _Run:
         shape: ShapeWorkload,
         contestant: Contestant | None,
         process: SchedulerProcess | None,
+        extender: RunningExtender | None,
     ) -> None:
         self._workloads = workloads
         self._shape = shape
         self._contestant = contestant
-        self._meter = ThroughputMeter(plane, process, create_concurrency=shape.create_concurrency)
+        self._meter = ThroughputMeter(
+            plane,
+            process,
+            create_concurrency=shape.create_concurrency,
+            others={"extender": extender.pid} if extender else {},
+        )
         self._faults: list[str] = []
 
     async def measure(self, kubeconfig: Path, quietness: Quietness) -> ShapeRun:
@@ -134,13 +167,21 @@ class _Run:
                 meter.note_bound()
             run = await meter.finish(name_of(self._contestant), quietness, bound_at)
             placement = await read_placement(cluster)
+        asking = others = None
         if not is_raw:
-            self._faults += faults_of(placement)
+            self._faults += faults_of(placement, ignored=_ignored_resources(shape))
+        if not is_raw and shape.extender is not None:
+            self._faults += faults_of_extender(shape.extender, placement)
+            asking, others = latencies(
+                shape.extender, placement, meter.created_at_seconds, bound_at
+            )
         return ShapeRun(
             **msgspec.structs.asdict(run),
             churn_pod_count=_count_churned([*placement.pods, *placement.pending]),
             churn_bound_count=_count_churned(placement.pods),
             faults=tuple(self._faults),
+            asking_latency_milliseconds=asking,
+            other_latency_milliseconds=others,
         )
 
     async def _create_needed(
@@ -171,8 +212,9 @@ class _Run:
 def _pods(
     filler: ShapeCluster, maker: PodMaker, namespace: str, count: int
 ) -> Iterator[tuple[str, bytes]]:
-    for place in (filler.place(namespace, index) for index in range(count)):
-        yield place[1], maker.body(place)
+    for index in range(count):
+        place = filler.place(namespace, index)
+        yield place[1], maker.body(place, index)
 
 
 @contextlib.asynccontextmanager
@@ -190,6 +232,12 @@ async def churning(filler: ShapeCluster, shape: ShapeWorkload) -> AsyncIterator[
             await task
 
 
+def _ignored_resources(shape: ShapeWorkload) -> frozenset[str]:
+    """Give the resources that an extender alone accounts for: no Node offers them."""
+    managed = shape.extender.managed_resources if shape.extender else ()
+    return frozenset(each["name"] for each in managed if each.get("ignoredByScheduler"))
+
+
 def _count_churned(pods: Sequence[Object]) -> int:
     return sum(pod["metadata"]["namespace"] == CHURN for pod in pods)
 
@@ -203,6 +251,12 @@ def _summary(run: ShapeRun) -> str:
     cpu = run.scheduler_cpu_milliseconds
     if cpu is not None:
         parts.append(f"{cpu:.2f} ms of the scheduler's CPU a Pod")
+    for name, each in (
+        ("asking", run.asking_latency_milliseconds),
+        ("others", run.other_latency_milliseconds),
+    ):
+        if each is not None:
+            parts.append(f"{name} p50 {each.p50:.0f} ms, p99 {each.p99:.0f} ms")
     if run.churn_pod_count:
         parts.append(f"besides {run.churn_bound_count} of {run.churn_pod_count} bound")
     parts += [f"WRONG: {fault}" for fault in run.faults]

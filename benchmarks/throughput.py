@@ -77,6 +77,8 @@ class Scheduled(NamedTuple):
 class ThroughputMeter:
     """Takes Pods through one control plane; `process` is None for the raw bind run.
 
+    `others` are processes, by name, that have a part in it besides.
+
     Attributes
     ----------
     created_at_seconds
@@ -84,11 +86,16 @@ class ThroughputMeter:
     """
 
     def __init__(
-        self, plane: ControlPlane, process: SchedulerProcess | None, *, create_concurrency: int
+        self,
+        plane: ControlPlane,
+        process: SchedulerProcess | None,
+        *,
+        create_concurrency: int,
+        others: Mapping[str, int] | None = None,
     ) -> None:
         self._process = process
         self._create_concurrency = create_concurrency
-        self._servers = dict(plane.pids)
+        self._servers = {**plane.pids, **(others or {})}
         if process is not None:
             self._servers["scheduler"] = process.pid
         self._pids = {**self._servers, "client": os.getpid()}

@@ -7,7 +7,7 @@ numbers alone, so every run of a workload makes the same cluster.
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Protocol, TypeVar
+from typing import Annotated, Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -116,13 +116,27 @@ class Churn(_Table, frozen=True, kw_only=True):
     deletes_placed: bool = False
 
 
+class ShapeExtender(_Table, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """An extender of both schedulers, in the terms of KubeSchedulerConfiguration; its verbs.
+
+    `benchmarks.extender_server` answers.
+    """
+
+    filter_verb: Literal["", "filter"] = ""
+    prioritize_verb: Literal["", "prioritize"] = ""
+    weight: int = 0
+    node_cache_capable: bool = False
+    managed_resources: tuple[dict[str, Any], ...] = ()
+    ignorable: bool = False
+
+
 class ShapeWorkload(Workload, frozen=True, kw_only=True):
     """A shape of scheduler_perf's: `pod_count` Pods of `pod_pool` in a cluster that has others.
 
     Before them are `placed_count` Pods on the Nodes in turn, of `placed_pools` in turn, in
     `namespace_count` namespaces; and `waiting_count` Pods of `waiting_pool` that no scheduler may
-    take. A pool stands for its first template. `raw_ratio` is what part of the raw bind run is
-    to be reached.
+    take. A pool stands for its first template, but for Pods that are scheduled all templates come
+    in turn. `raw_ratio` is what part of the raw bind run is to be reached.
     """
 
     name: str
@@ -137,6 +151,7 @@ class ShapeWorkload(Workload, frozen=True, kw_only=True):
     warm_up_pod_count: Count = 20
     objects: tuple[str, ...] = ()
     churn: Churn | None = None
+    extender: ShapeExtender | None = None
     raw_ratio: Ratio | None = None
     create_concurrency: Count = 32
 

@@ -59,6 +59,13 @@ def test_a_pod_of_a_daemonset_asks_for_its_own_node() -> None:
     assert b'"values":["node-1"]' in msgspec.json.encode(spec)
 
 
+def test_the_templates_of_a_pool_come_in_turn() -> None:
+    maker = PodMaker(WORKLOADS, "some_ask_for_managed", scheduler_name="someone")
+    asking = [b"example.com/managed" in maker.body(PLACE, index) for index in range(8)]
+    assert asking == [True, False, False, False] * 2
+    assert maker.body(PLACE) == maker.body(PLACE, 4)
+
+
 async def test_what_is_there_before_is_on_the_nodes_in_turn() -> None:
     created = (await fill(SHAPES["mixed"])).created
     pods = created["/api/v1/namespaces/placed-0/pods"]

@@ -1,5 +1,7 @@
 """The shapes' tables: what is compared with what, and faults."""
 
+import msgspec
+
 from benchmarks.contestants import BERTHMASTER, KUBE_SCHEDULER, RAW
 from benchmarks.distributions import Distribution
 from benchmarks.machine import Quietness
@@ -25,6 +27,10 @@ def run(contestant: str, seconds: float, *faults: str, is_quiet: bool = True) ->
         churn_bound_count=0 if contestant == RAW else 15,
         faults=faults,
     )
+
+
+def distribution(p50: float) -> Distribution:
+    return Distribution(1, p50, p50, p50 + 1, p50 + 2)
 
 
 def result(name: str, raw: float, peer: float, ours: ShapeRun) -> ShapeResult:
@@ -61,6 +67,20 @@ def test_cpu_is_counted_until_quiet_where_that_came() -> None:
     rows = shape_tables([quiet, restless])[1].rows
     assert rows[0] == ("basic", "3.00", "5", "7", "3.00", "5", "7", "15 of 20", "15 of 20", "3%")
     assert rows[1][4] == "2.00"
+
+
+def test_of_extenders_there_is_a_table_where_there_are_some() -> None:
+    without = result("basic", 2.0, 3.0, run(BERTHMASTER, 4.0))
+    ours = msgspec.structs.replace(
+        run(BERTHMASTER, 4.0),
+        cpu_until_quiet={"client": 1.0, "scheduler": 3.0, "extender": 0.5},
+        asking_latency_milliseconds=distribution(20),
+        other_latency_milliseconds=distribution(10),
+    )
+    managed = result("extender-managed", 2.0, 3.0, ours)
+    assert len(shape_tables([without])) == 2
+    (row,) = shape_tables([without, managed])[2].rows
+    assert row == ("extender-managed", *["-"] * 5, "0.50", "20", "21", "10", "11")
 
 
 def test_a_run_without_a_bound_pod_has_a_figure_too() -> None:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benchmarks.errors import BenchmarkError
@@ -40,6 +41,8 @@ def test_a_quick_run_is_smaller_in_sizes_only() -> None:
         ('waiting_pool = "larger_than_any_node"', 'waiting_pool = "no"', "no pod pool 'no'"),
         ('objects = ["csi_node"]', 'objects = ["no"]', "no object 'no'"),
         ('objects = ["churn_node"', 'objects = ["no"', "no object 'no'"),
+        ('filterVerb = "filter"', 'filterVerb = "filtre"', "filtre"),
+        ("nodeCacheCapable", "nodeCacheCapabel", "nodeCacheCapabel"),
         ("[end_to_end]", "[end_to_end", "line"),
     ],
 )
@@ -85,6 +88,25 @@ def test_the_shapes_with_goals_are_those_that_were_agreed_on() -> None:
     }
     assert all(shape.node_count == 5_000 for shape in shapes if shape.raw_ratio)
     assert len({shape.name for shape in shapes}) == len(shapes)
+
+
+def test_the_extenders_are_those_that_were_agreed_on() -> None:
+    everybodys, managing = (shape for shape in load_workloads().shapes if shape.extender)
+    assert (everybodys.name, managing.name) == ("extender-filter", "extender-managed")
+    assert everybodys.node_count == managing.node_count == 5_000
+    assert msgspec.to_builtins(everybodys.extender) == {
+        "filterVerb": "filter",
+        "prioritizeVerb": "prioritize",
+        "weight": 1,
+        "nodeCacheCapable": True,
+    }
+    assert msgspec.to_builtins(managing.extender) == {
+        "filterVerb": "filter",
+        "prioritizeVerb": "prioritize",
+        "weight": 1,
+        "managedResources": ({"name": "example.com/managed", "ignoredByScheduler": True},),
+        "ignorable": True,
+    }
 
 
 def test_the_small_size_is_smaller_in_every_shape() -> None:
