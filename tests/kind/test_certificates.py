@@ -17,8 +17,9 @@ from tests.kind.waiting import wait_for
 
 SECRET: Final = "serving"
 HOST: Final = "berthmaster.example"
-# The kubelet looks at Secrets once a minute, give or take a half; files are looked at then.
+# The kubelet looks at Secrets once a minute, give or take a half, or when the Pod changes.
 TAKEN_UP_SECONDS: Final = 150.0
+LOOK_NOW: Final = {"metadata": {"annotations": {"looked-at": "now"}}}
 PORTS: Final = {"scheduler": SCHEDULER_PORT, "agent": AGENT_PORT}
 END_OF_CERTIFICATE: Final = "-----END CERTIFICATE-----\n"
 
@@ -94,6 +95,8 @@ def test_certificate_of_a_secret_is_taken_up_without_a_restart(
     assert [pod for pod in pods if serves(cluster, pod, second)] == []
 
     cluster.api.patch(f"/api/v1/namespaces/{release}/secrets/{SECRET}", {"data": second.data()})
+    for pod in pods:
+        cluster.api.patch(f"/api/v1/namespaces/{release}/pods/{pod['metadata']['name']}", LOOK_NOW)
     wait_for(
         "all serve the new certificate",
         lambda: all(serves(cluster, pod, second) for pod in pods),

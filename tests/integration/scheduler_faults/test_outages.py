@@ -30,8 +30,8 @@ TAKEOVER_SECONDS = 17.0
 HANDOVER_SECONDS = 3.0
 SHORT_LEASE_SECONDS = 6.0
 SHORT_TIMES = (
-    *("--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s"),
-    "--leader-elect-retry-period=800ms",
+    *("--leader-elect-lease-duration=9s", "--leader-elect-renew-deadline=6s"),
+    "--leader-elect-retry-period=1200ms",
 )
 """In the ratios of the defaults, 15 s, 10 s and 2 s."""
 FREEZE_SECONDS = 30.0
