@@ -28,7 +28,7 @@ LEASE_SECONDS = 15.0
 RENEW_DEADLINE_SECONDS = 10.0
 TAKEOVER_SECONDS = 17.0
 HANDOVER_SECONDS = 3.0
-SHORT_LEASE_SECONDS = 6.0
+SHORT_LEASE_SECONDS = 9.0
 SHORT_TIMES = (
     *("--leader-elect-lease-duration=9s", "--leader-elect-renew-deadline=6s"),
     "--leader-elect-retry-period=1200ms",
