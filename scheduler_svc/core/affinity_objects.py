@@ -1,6 +1,11 @@
 """Selectors over Pods' labels, as a Pod's affinity and spread constraints have them."""
 
+from typing import Annotated
+
 import msgspec
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class LabelRequirement(msgspec.Struct, frozen=True, gc=False):
@@ -33,7 +38,7 @@ class PodAffinityTerm(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A term with a weight of 1 to 100."""
 
-    weight: int
+    weight: Int32
     pod_affinity_term: PodAffinityTerm
 
 
@@ -54,11 +59,11 @@ class TopologySpreadConstraint(msgspec.Struct, frozen=True, gc=False, rename="ca
     `when_unsatisfiable`: DoNotSchedule or ScheduleAnyway. The policies: Honor or Ignore.
     """
 
-    max_skew: int
+    max_skew: Int32
     topology_key: str
     when_unsatisfiable: str
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] = ()

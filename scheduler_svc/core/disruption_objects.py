@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler_svc.core.affinity_objects import LabelSelector
+from scheduler_svc.core.affinity_objects import Int32, LabelSelector
 from scheduler_svc.core.objects import ApiStruct, ObjectMeta
 
 
@@ -17,7 +17,7 @@ class PodDisruptionBudgetSpec(ApiStruct, frozen=True):
 class PodDisruptionBudgetStatus(ApiStruct, frozen=True):
     """How many of them may be disrupted now; `disrupted_pods` are on their way already."""
 
-    disruptions_allowed: int = 0
+    disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, Any] = msgspec.field(default_factory=dict)
 
 

@@ -185,9 +185,11 @@ def matches_term(term: NodeSelectorTerm, labels: Mapping[str, str], node_name: s
 
 
 def matches_field(requirement: Requirement, node_name: str) -> bool:
-    """Whether a Node's name meets a field requirement: metadata.name, In or NotIn, one value."""
-    if requirement.key != NODE_NAME_FIELD or len(requirement.values) != 1:
+    """Whether a Node's name meets a field requirement: In or NotIn, one value.
+
+    A Node has no other field than metadata.name: it has "" for those.
+    """
+    if len(requirement.values) != 1 or requirement.operator not in ("In", "NotIn"):
         return False
-    if requirement.operator not in ("In", "NotIn"):
-        return False
-    return (node_name == requirement.values[0]) == (requirement.operator == "In")
+    value = node_name if requirement.key == NODE_NAME_FIELD else ""
+    return (value == requirement.values[0]) == (requirement.operator == "In")

@@ -9,7 +9,7 @@ What does not belong here: anything derived (`pods`, `columns`).
 
 import msgspec
 
-from scheduler_svc.core.affinity_objects import PodAffinity, TopologySpreadConstraint
+from scheduler_svc.core.affinity_objects import Int32, Int64, PodAffinity, TopologySpreadConstraint
 from scheduler_svc.core.volume_objects import Volume
 
 QuantityText = str | int | float
@@ -85,7 +85,7 @@ class NodeSelector(ApiStruct, frozen=True):
 class PreferredSchedulingTerm(ApiStruct, frozen=True):
     """A term that adds `weight` (1 to 100) to a Node it matches."""
 
-    weight: int
+    weight: Int32
     preference: NodeSelectorTerm
 
 
@@ -111,7 +111,7 @@ class Affinity(ApiStruct, frozen=True):
 class ContainerPort(ApiStruct, frozen=True):
     """A port of a container; `host_port` 0 means that none is taken on the Node."""
 
-    host_port: int = 0
+    host_port: Int32 = 0
     host_ip: str = msgspec.field(default="", name="hostIP")
     protocol: str = "TCP"
 
@@ -174,7 +174,7 @@ class PodSpec(ApiStruct, frozen=True):
     overhead: ResourceList | None = None
     resources: ResourceRequirements | None = None
     scheduling_gates: tuple[PodSchedulingGate, ...] = ()
-    priority: int | None = None
+    priority: Int32 | None = None
     preemption_policy: str | None = None
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
@@ -233,7 +233,7 @@ class ContainerImage(ApiStruct, frozen=True):
     """An image that a Node has, under all its names."""
 
     names: tuple[str, ...] = ()
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeSpec(ApiStruct, frozen=True):

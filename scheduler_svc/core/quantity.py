@@ -8,7 +8,6 @@ on a Pod's total. Source: staging/src/k8s.io/apimachinery/pkg/api/resource
 
 import functools
 import re
-from decimal import Decimal
 from typing import Final
 
 from scheduler_svc.core.errors import InputError
@@ -19,9 +18,12 @@ MAX_INT64: Final = 2**63 - 1
 # What a Pod takes or a Node offers at most, 9 PB in bytes: sums over a Node's Pods stay in int64.
 MAX_AMOUNT: Final = 2**53
 
+# A number without digits is 0 to the API server, too.
 _PATTERN: Final = re.compile(
-    r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]{1,3})?"
+    r"([+-]?)([0-9]{0,1000})(?:\.([0-9]{0,1000}))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]{1,9})?"
 )
+# Beyond that any amount is too large or too small to tell from the next.
+_MAX_EXPONENT: Final = 1000
 _NANO_OF_SUFFIX: Final = {
     "": NANO_PER_UNIT,
     "n": 1,
@@ -45,20 +47,19 @@ def parse_quantity(text: str | float) -> int:
 
 @functools.lru_cache(maxsize=8192)
 def _parse(text: str) -> int:
-    match = _PATTERN.fullmatch(text)
-    if match is None:
+    match = _PATTERN.fullmatch(text.strip())
+    if match is None or not match[0]:
         message = f"{text!r} is no quantity: write a number and a unit, such as 500m, 2, 1.5Gi"
         raise InputError(message)
-    number, suffix = Decimal(match[1]), match[2] or ""
+    sign, whole, fraction, suffix = (part or "" for part in match.groups())
+    digits, exponent, factor = int(f"0{whole}{fraction}"), -len(fraction), NANO_PER_UNIT
     if suffix in _NANO_OF_SUFFIX:
-        exact = number * _NANO_OF_SUFFIX[suffix]
+        factor = _NANO_OF_SUFFIX[suffix]
     else:
-        exact = number.scaleb(int(suffix[1:]) + 9)
-    rounded = int(exact)
-    if rounded != exact:
-        rounded += 1 if exact > 0 else -1
-    limit = MAX_INT64 * NANO_PER_UNIT
-    return max(-limit, min(limit, rounded))
+        exponent += max(-_MAX_EXPONENT, min(_MAX_EXPONENT, int(suffix[1:])))
+    above, below = int(f"1{'0' * exponent}"), int(f"1{'0' * -exponent}")
+    nano = min(-(-digits * factor * above // below), MAX_INT64 * NANO_PER_UNIT)
+    return -nano if sign == "-" else nano
 
 
 def milli_value(nano: int) -> int:

@@ -4,23 +4,26 @@ What `kubectl get … -o yaml` prints works as it is, and so do hand-written doc
 scalars mean what they mean to Kubernetes (`kubeio.yaml_scalars`), not what they mean to PyYAML.
 """
 
+import codecs
 import json
 import re
 import sys
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 import yaml
 
-from kubeio.yaml_scalars import resolve_plain
+from scheduler_svc.shell.explain.yaml_values import FIRST_TAG, value_of
 
 STANDARD_INPUT: Final = "-"
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _LIST_SUFFIX: Final = "List"
-_MERGE_KEY: Final = "<<"
-_BYTE_ORDER_MARK: Final = "\ufeff"
+# At the start, or where files with one have been put together.
+_BYTE_ORDER_MARK: Final = re.compile("^\ufeff", re.MULTILINE)
+# What PowerShell writes.
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SPACE: Final = re.compile(r"\s*")
 
 
@@ -68,11 +71,12 @@ def _texts(path: str) -> Iterator[tuple[str, bytes]]:
 
 def parse(name: str, data: bytes) -> Iterator[Document]:
     """Read the documents of one text. Raises `DocumentError`."""
+    encoding = "UTF-16" if data.startswith(_UTF_16) else "UTF-8"
     try:
-        text = data.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
+        text = _BYTE_ORDER_MARK.sub("", data.decode(encoding))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"not UTF-8: byte 0x{data[error.start]:02x}"
+        message = f"not {encoding}: byte 0x{data[error.start]:02x}"
         raise DocumentError(f"{name}:{line}: {message}") from error
     if text.lstrip()[:1] in ("{", "["):
         yield from _parse_json(name, text)
@@ -114,6 +118,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """Composes nodes; what their scalars mean is decided here."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - as in the base class
+    DEFAULT_SCALAR_TAG = FIRST_TAG
 
 
 def _parse_yaml(name: str, text: str) -> Iterator[Document]:
@@ -139,7 +144,7 @@ def _parse_yaml(name: str, text: str) -> Iterator[Document]:
 
 def _documents_of(name: str, node: yaml.Node) -> Iterator[Document]:
     """Give the document, or the items of a List with the line of each."""
-    content = _value(node, {})
+    content = value_of(node)
     items = _items_node(node)
     if items is None or not isinstance(content, dict):
         yield Document(f"{name}:{node.start_mark.line + 1}", content)
@@ -157,48 +162,6 @@ def _items_node(node: yaml.Node) -> yaml.SequenceNode | None:
     if kind is None or not str(kind.value).endswith(_LIST_SUFFIX):
         return None
     return items if isinstance(items, yaml.SequenceNode) else None
-
-
-def _value(node: yaml.Node, known: dict[int, Any]) -> Any:
-    """Give the plain value of a node; an alias is the very object its anchor is."""
-    if id(node) in known:
-        return known[id(node)]
-    value: Any = None
-    if isinstance(node, yaml.MappingNode):
-        value = known[id(node)] = {}
-        for key, item in node.value:
-            if _is_merge(key):
-                _merge(value, _value(item, known))
-        for key, item in node.value:
-            if not _is_merge(key):
-                value[_key(key)] = _value(item, known)
-    elif isinstance(node, yaml.SequenceNode):
-        value = known[id(node)] = []
-        value.extend(_value(item, known) for item in node.value)
-    elif isinstance(node, yaml.ScalarNode):
-        value = node.value if node.style else resolve_plain(node.value)
-    return value
-
-
-def _is_merge(key: yaml.Node) -> bool:
-    return isinstance(key, yaml.ScalarNode) and key.value == _MERGE_KEY and not key.style
-
-
-def _merge(into: dict[Hashable, Any], merged: Any) -> None:
-    for mapping in merged if isinstance(merged, list) else [merged]:
-        if isinstance(mapping, dict):
-            for key, value in mapping.items():
-                into.setdefault(key, value)
-
-
-def _key(node: yaml.Node) -> str:
-    if not isinstance(node, yaml.ScalarNode):
-        raise yaml.MarkedYAMLError(
-            problem="a key must be a plain word", problem_mark=node.start_mark
-        )
-    text = str(node.value)
-    value = text if node.style else resolve_plain(text)
-    return str(value).lower() if isinstance(value, bool) else text
 
 
 def _open_lists(document: Document) -> Iterator[Document]:

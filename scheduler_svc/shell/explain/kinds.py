@@ -1,15 +1,18 @@
 """Which manifests say something about scheduling, and what they are decoded into."""
 
+import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
-from kubeio.decoding import without_nulls
 from scheduler_svc.core.annotated_objects import AnnotatedPod
 from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.objects import ApiStruct, Node, ObjectMeta
+from scheduler_svc.shell.explain.nulls import with_empty_values
 from scheduler_svc.shell.object_views import WATCHED_KINDS
 from scheduler_svc.shell.scheduler_profiles.objects import KIND, RESOURCE, SchedulerProfile
 
@@ -35,6 +38,8 @@ _CLUSTER_SCOPED: Final = frozenset(
         ObjectKind.DEVICE_CLASS,
     }
 )
+
+_IN_UTC: Final = re.compile(r"[0-9T:-]{19}Z")
 
 Manifest = Mapping[str, Any]
 
@@ -82,7 +87,7 @@ _TYPES: Final = _object_types()
 def decode_manifest(manifest: Manifest) -> KubernetesObject | None:
     """Decode a manifest; None for a kind that no decision depends on.
 
-    As the API server does, it takes null for a field that is not given, and `default` for
+    As the API server does, it takes null for what is not given or empty, and `default` for
     the namespace. A missing uid becomes namespace/name, which is as unique.
 
     Raises
@@ -99,7 +104,9 @@ def decode_manifest(manifest: Manifest) -> KubernetesObject | None:
     manifest = {**manifest, "metadata": metadata}
     try:
         content = _convert(manifest, type_)
-    except msgspec.ValidationError as error:
+        if isinstance(content, AnnotatedPod):
+            content = _with_start_in_utc(content)
+    except ValueError as error:
         raise InputError(f"{kind} {_label(metadata)}: {error}") from error
     return KubernetesObject(our_kind, metadata["namespace"], metadata["name"], content)
 
@@ -118,7 +125,20 @@ def _convert(manifest: Manifest, type_: type[Any]) -> Any:
     try:
         return msgspec.convert(manifest, type_)
     except msgspec.ValidationError:
-        return msgspec.convert(without_nulls(manifest), type_)
+        return msgspec.convert(with_empty_values(manifest, type_), type_)
+
+
+def _with_start_in_utc(pod: AnnotatedPod) -> AnnotatedPod:
+    """Write the Pod's start as the API server does: its text is compared with others."""
+    start = pod.status.start_time
+    if start is None or _IN_UTC.fullmatch(start):
+        return pod
+    try:
+        in_utc = datetime.fromisoformat(start).astimezone(UTC)
+    except ValueError as error:
+        raise InputError(f"{start!r} is no time - at `$.status.startTime`") from error
+    status = replace(pod.status, start_time=f"{in_utc:%Y-%m-%dT%H:%M:%SZ}")
+    return replace(pod, status=status)
 
 
 def _label(metadata: Manifest) -> str:

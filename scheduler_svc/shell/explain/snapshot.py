@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from scheduler_svc.core.cache import Cache
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import ObjectKind
@@ -46,6 +48,8 @@ class Snapshot:
         self.priority_classes: dict[str, PriorityClass] = {}
         self.scheduler_profiles: dict[str, SchedulerProfile] = {}
         self._interner = PodInterner(annotations)
+        self._uids: dict[str, str] = {}
+        self._keys: dict[str, str] = {}
 
     @property
     def cluster(self) -> Cluster:
@@ -71,6 +75,14 @@ class Snapshot:
             raise InputError(f"{object_.kind} {where}: {error}") from error
 
     def _add_pod(self, pod: PodInfo) -> None:
+        if self._keys.setdefault(pod.uid, pod.key) != pod.key:
+            # Somebody has copied a manifest: it is another Pod all the same.
+            pod = replace(pod, uid=pod.key)
+        former = self._uids.get(pod.key, pod.uid)
+        if former != pod.uid:
+            self.nominator.forget(former)
+            self.cache.remove(former)
+        self._uids[pod.key] = pod.uid
         self.pending.pop(pod.key, None)
         self.nominator.forget(pod.uid)
         if pod.is_finished:

@@ -94,6 +94,9 @@ def test_integers_are_read_as_go_reads_them(text: str, number: int | None) -> No
     [
         (where("metadata.name", "In", "n1"), True),
         (where("metadata.name", "In", "n2"), False),
+        (where("metadata.uid", "In", "n1"), False),
+        (where("metadata.uid", "NotIn", "n1"), True),
+        (where("metadata.uid", "In", ""), True),
         (where("metadata.name", "NotIn", "n1"), False),
         (where("metadata.name", "NotIn", "n2"), True),
         (where("metadata.name", "In", "n1", "n2"), False),

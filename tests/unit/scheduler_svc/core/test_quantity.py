@@ -48,6 +48,12 @@ NANO = 10**9
         (0.25, 250_000_000),
         (1e21, MAX_INT64 * NANO),
         (1e-7, 100),
+        # Go cuts off spaces, and takes a number without digits for 0.
+        (" 100m ", 100_000_000),
+        *((text, 0) for text in (".", "+", "-", "m", "Ki")),
+        ("1e0003", 1_000 * NANO),
+        ("1e-20", 1),
+        ("0e999999999", 0),
     ],
 )
 def test_quantities_are_read_exactly(text: str | float, nano: int) -> None:
@@ -56,7 +62,15 @@ def test_quantities_are_read_exactly(text: str | float, nano: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "nano"),
-    [("0.1n", 1), ("1.0000000001", NANO + 1), ("-0.1n", -1), ("1.5n", 2), ("-1.5n", -2)],
+    [
+        ("0.1n", 1),
+        ("1.0000000001", NANO + 1),
+        ("1." + "0" * 40 + "1", NANO + 1),
+        (".5e-99999", 1),
+        ("-0.1n", -1),
+        ("1.5n", 2),
+        ("-1.5n", -2),
+    ],
 )
 def test_what_is_finer_than_nano_is_rounded_away_from_zero(text: str, nano: int) -> None:
     assert parse_quantity(text) == nano
@@ -68,7 +82,7 @@ def test_nothing_is_more_than_int64_holds(text: str, sign: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " 1", "1 ", "1x", "1ki", "Ki", "1.2.3", "1e", "--1", "1,5", "1i"]
+    "text", ["", " ", "1 k", "1x", "1ki", "1.2.3", "1e", "e", "--1", "1,5", "1i", "1" * 9999]
 )
 def test_what_is_no_quantity_is_said_to_be_none(text: str) -> None:
     with pytest.raises(InputError, match="is no quantity: write a number and a unit") as error:

@@ -86,6 +86,38 @@ def test_scalars_mean_what_they_mean_to_kubernetes(tmp_path: Path) -> None:
     }
 
 
+def test_numbers_without_a_fraction_are_integers_as_in_json(tmp_path: Path) -> None:
+    [document] = read(tmp_path, "a: 5.0\nb: 1e3\nc: 0.5\nd: 1e21\ne: -2.\n")
+    assert document.content == {"a": 5, "b": 1000, "c": 0.5, "d": 1e21, "e": -2}
+    assert [type(value) for value in document.content.values()] == [int, int, float, float, int]
+
+
+def test_tags_say_what_a_scalar_is(tmp_path: Path) -> None:
+    text = (
+        "a: !!str 5\nb: !!int '5'\nc: !!bool \"yes\"\nd: !!binary c3Nk\ne: !own on\nf: !!str yes\n"
+    )
+    [document] = read(tmp_path, text)
+    expected = {"a": "5", "b": 5, "c": True, "d": "ssd", "e": "on", "f": "yes"}
+    assert document.content == expected
+
+
+def test_keys_are_texts_of_what_they_mean(tmp_path: Path) -> None:
+    [document] = read(tmp_path, "010: a\n0x1F: b\n1.50: c\nno: d\n'010': e\n2026-01-01: f\n")
+    assert list(document.content) == ["8", "31", "1.5", "false", "010", "2026-01-01"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_byte_order_marks(encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    documents = list(parse("s", f"{mark}{POD}---\n{POD}".encode(encoding)))
+    assert names(documents) == ["web", "web"]
+
+
+def test_files_with_marks_may_have_been_put_together() -> None:
+    text = f"---\n{POD}".encode("utf-8-sig")
+    assert names(list(parse("s", text + text))) == ["web", "web"]
+
+
 def test_aliases_and_merges(tmp_path: Path) -> None:
     text = "a: &a {x: 1, z: 2}\nb: *a\nc:\n  z: 3\n  <<: *a\n"
     [document] = read(tmp_path, text)
@@ -116,6 +148,9 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"a: \xff\n", "s:1: not UTF-8: byte 0xff"),
         (b'{"a": 1,\n "b" 2}', "s:2: neither JSON nor YAML: Expecting ':' delimiter (column 6)"),
         (b"? [a, b]\n: c\n", "s:1: not YAML: a key must be a plain word"),
+        (b"~: b\n", "s:1: not YAML: a key must be a plain word"),
+        (b"a:\n- !!binary '*'\n", "s:2: not YAML: a text in base64 was expected"),
+        (b"\xff\xfea", "s:1: not UTF-16: byte 0x61"),
         (b"a: *b", "s:1: not YAML"),
         (b"a: \x01", "s: not YAML"),
         (b"- " * 900 + b"a", "s: lists and objects are nested too deeply"),

@@ -43,6 +43,49 @@ def test_the_last_word_on_an_object_counts() -> None:
     assert len(snapshot.cache) == 0
 
 
+def test_a_pod_made_anew_replaces_the_one_of_its_name() -> None:
+    def made(uid: str, on: str) -> dict[str, Any]:
+        told = pod("db-0", nodeName=on)
+        return told | {"metadata": {"name": "db-0", "uid": uid}}
+
+    snapshot, _ = read(node("n"), node("m"), made("u1", "n"), made("u2", "m"))
+    assert [cached.pod.node_name for cached in snapshot.cache.pods()] == ["m"]
+
+
+def test_pods_of_one_uid_are_as_many_as_their_names() -> None:
+    """Who copies a manifest and changes its name has another Pod."""
+    told = [pod(name, **({"nodeName": "n"} if name != "c" else {})) for name in "abc"]
+    for each in told:
+        each["metadata"]["uid"] = "u"
+    snapshot, _ = read(node("n"), *told)
+    assert {cached.pod.key for cached in snapshot.cache.pods()} == {"default/a", "default/b"}
+    assert list(snapshot.pending) == ["default/c"]
+
+
+def test_starts_are_compared_in_utc() -> None:
+    starts = ["2026-01-01T00:00:00Z", "2026-01-01T01:00:00+02:00", "2026-01-01T00:00:00.5Z", None]
+    told = [
+        pod(f"p{number}", nodeName="n") | {"status": {"startTime": start}}
+        for number, start in enumerate(starts)
+    ]
+    snapshot, _ = read(node("n"), *told)
+    assert [cached.pod.start_time for cached in snapshot.cache.pods()] == [
+        "2026-01-01T00:00:00Z",
+        "2025-12-31T23:00:00Z",
+        "2026-01-01T00:00:00Z",
+        None,
+    ]
+    with pytest.raises(SnapshotError, match=r"'yesterday' is no time - at `\$\.status\.startTime`"):
+        read(pod("p", nodeName="n") | {"status": {"startTime": "yesterday"}})
+
+
+def test_integers_are_no_larger_than_go_takes_them() -> None:
+    with pytest.raises(
+        SnapshotError, match=r"Expected `int` <= 2147483647 - at `\$.spec.priority`"
+    ):
+        read(pod("p", priority=3_000_000_000))
+
+
 def test_nominated_pods_are_known() -> None:
     nominated = pod("a") | {"status": {"nominatedNodeName": "n"}}
     snapshot, _ = read(node("n"), nominated)
@@ -52,6 +95,31 @@ def test_nominated_pods_are_known() -> None:
 def test_null_stands_for_what_is_not_given() -> None:
     snapshot, _ = read(pod("a", containers=None, nodeSelector=None, tolerations=[{"key": None}]))
     assert snapshot.pending["default/a"].shape.node_selector is None
+
+
+def test_null_in_a_map_or_a_list_stands_for_what_is_empty() -> None:
+    labelled = node("n", allocatable={"cpu": None}, images=[None, {"names": ["a", None]}])
+    labelled["metadata"]["labels"] = {"node-role.kubernetes.io/control-plane": None, "a": "b"}
+    container = {"name": "c", "resources": {"requests": {"cpu": None}, "limits": None}}
+    selecting = pod(
+        "p",
+        nodeSelector={"node-role.kubernetes.io/control-plane": None},
+        tolerations=[None],
+        containers=[container],
+        unknown={"a": None},
+    )
+    snapshot, _ = read(labelled, selecting)
+    assert snapshot.cluster.columns.label_column("node-role.kubernetes.io/control-plane").values
+    shape = snapshot.pending["default/p"].shape
+    assert shape.node_selector == (("node-role.kubernetes.io/control-plane", ""),)
+    assert len(shape.tolerations) == 1
+    # It requests none, which is another thing than not to say how much.
+    assert shape.requests.nonzero_milli_cpu == 0
+    assert shape.requests.nonzero_memory_bytes > 0
+    with pytest.raises(
+        SnapshotError, match=r"required field `name` - at `\$.spec.containers\[0\]`"
+    ):
+        read(pod("p", containers=[None]))
 
 
 def test_other_objects_are_kept_by_kind() -> None:
