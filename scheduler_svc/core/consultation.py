@@ -71,15 +71,16 @@ class Consultation:
             return (own,)
         wanted_count = self.extenders.wanted_count(pod.scheduler_name, columns.node_count)
         feasible = np.flatnonzero(totals[: len(columns.infos)] != INFEASIBLE)
+        if attempt.rejected:
+            is_out = np.zeros(len(totals), dtype=np.bool_)
+            is_out[columns.rows_of(attempt.rejected)] = True
+            feasible = feasible[~is_out[feasible]]
         start = int(np.searchsorted(feasible, self._next_row))
-        names: list[str] = []
-        for row in np.roll(feasible, -start).tolist():
-            if columns.names[row] not in attempt.rejected:
-                names.append(columns.names[row])
-                if len(names) == wanted_count:
-                    self._next_row = row + 1
-                    break
-        return tuple(names)
+        wanted = feasible[start : start + wanted_count].tolist()
+        wanted += feasible[: min(start, wanted_count - len(wanted))].tolist()
+        if len(wanted) == wanted_count:
+            self._next_row = wanted[-1] + 1
+        return tuple([columns.names[row] for row in wanted])
 
     def choose(
         self,
@@ -90,15 +91,17 @@ class Consultation:
     ) -> int | None:
         """Give the best row of those that pass, and are feasible still; None if there is none."""
         columns = self._columns
-        known = (columns.rows.get(name) for name in answer.passing)
-        found = sorted(row for row in known if row is not None and totals[row] != INFEASIBLE)
-        if len(found) < 2:
-            return found[0] if found else None
-        sums = score(prepared, columns, np.array(found, dtype=np.intp))[1].tolist()
+        known = columns.rows_of(answer.passing)
+        found = np.sort(known[totals[known] != INFEASIBLE])
+        rows: list[int] = found.tolist()
+        if len(rows) < 2:
+            return rows[0] if rows else None
+        sums = score(prepared, columns, found)[1].tolist()
+        names, scores = columns.names, answer.scores
+        # An extender's scores have no limits, so they are added up here.
         best = [
-            plugins + answer.scores.get(columns.names[row], 0)
-            for row, plugins in zip(found, sums, strict=True)
+            plugins + scores.get(names[row], 0) for row, plugins in zip(rows, sums, strict=True)
         ]
         highest = max(best)
-        equals = [row for row, total in zip(found, best, strict=True) if total == highest]
+        equals = [row for row, total in zip(rows, best, strict=True) if total == highest]
         return equals[crc32(attempt.queued.pod.uid.encode(), self.seed) % len(equals)]

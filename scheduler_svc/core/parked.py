@@ -54,17 +54,18 @@ class ParkedAttempt(msgspec.Struct, eq=False):
 
     def take(self, answer: ExtendersAnswered) -> None:
         """Note which Nodes are out, and why."""
-        passing = frozenset(answer.passing)
-        for name in self.asked:
-            if name in passing:
-                continue
-            self.rejected[name] = _NO_REASON
-            if name in answer.unresolvable:
-                reasons, code = answer.unresolvable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-            else:
-                reasons, code = answer.failed, Code.UNSCHEDULABLE
-            if name in reasons:
-                self.rejected[name] = Status(code, (reasons[name],), EXTENDER)
+        rejected: dict[str, Status | None] = dict.fromkeys(self.asked, _NO_REASON)
+        for name in answer.passing:
+            rejected.pop(name, None)
+        for reasons, code in (
+            (answer.failed, Code.UNSCHEDULABLE),
+            (answer.unresolvable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+        ):
+            # Hundreds of Nodes have a handful of reasons.
+            statuses = {text: Status(code, (text,), EXTENDER) for text in set(reasons.values())}
+            for name in rejected.keys() & reasons.keys():
+                rejected[name] = statuses[reasons[name]]
+        self.rejected |= rejected
 
     def diagnose(
         self, prepared: PreparedClass, columns: NodeColumns, respected: RespectedPods | None

@@ -103,7 +103,6 @@ class SchedulingCycle:
         """Go on with what extenders say of the Nodes they were asked about."""
         if answer.error:
             return self._failures.fail(attempt.queued, answer.error, now)
-        attempt.take(answer)
         if self._cache.columns.node_count == 0:
             return self.fail_without_nodes(attempt.queued, now)
         return self._decide(attempt, now, answer)
@@ -125,14 +124,15 @@ class SchedulingCycle:
         if failure is not None:
             return self._failures.fail(queued, failure.message, now)
         row: int | None = None
-        if totals is not None:
-            if attempt.extenders:
-                chosen = self._consult(attempt, answer, prepared, totals)
-                if isinstance(chosen, AskExtenders):
-                    return [chosen]
-                row = chosen
-            else:
-                row = self.choose(totals, pod)
+        if totals is not None and attempt.extenders:
+            chosen = self._consult(attempt, answer, prepared, totals)
+            if isinstance(chosen, AskExtenders):
+                return [chosen]
+            row = chosen
+        elif totals is not None:
+            row = self.choose(totals, pod)
+        elif answer is not None:
+            attempt.take(answer)
         if row is None:
             return self._fit_nowhere(attempt, prepared, outlook.respected, now)
         if self.witness is not None:
@@ -159,10 +159,12 @@ class SchedulingCycle:
         prepared: PreparedClass,
         totals: TotalArray,
     ) -> AskExtenders | int | None:
-        row = None
         if answer is not None:
             row = self._consultation.choose(attempt, answer, prepared, totals)
-        return self._consultation.ask(attempt, totals) if row is None else row
+            if row is not None:
+                return row
+            attempt.take(answer)
+        return self._consultation.ask(attempt, totals)
 
     def choose(self, totals: TotalArray, pod: PodInfo) -> int | None:
         """Give the best row, or that of the Node the Pod is nominated to; None if none fits."""

@@ -156,6 +156,19 @@ def test_rejected_nodes_are_told_with_the_extenders_reasons() -> None:
     assert queued.unschedulable_plugins == {"NodeResourcesFit", "Extender"}
 
 
+def test_what_extenders_said_counts_for_a_pod_that_is_turned_away_meanwhile() -> None:
+    plugin = named("P", PreFiltering)()
+    scheduler = extended(points={"preFilter": [plugin], "filter": []})
+    question = the(AskExtenders, decide(scheduler, make_pod_info()))
+    plugin.result = PreFilterResult(Status(Code.UNSCHEDULABLE, ("no",)))
+    add(scheduler, make_pod_info(version="2", requests={"cpu": 1}), 1)
+    effects = answer(scheduler, question, ("n3",), failed={"n1": "full"})
+    assert message(effects) == "0/3 nodes are available: no."
+    queued = scheduler.queue.get("uid-a")
+    assert queued is not None
+    assert queued.unschedulable_plugins == {"P", "Extender"}
+
+
 def test_any_event_brings_back_a_pod_that_extenders_rejected() -> None:
     scheduler = extended(nodes=("n1",))
     question = the(AskExtenders, decide(scheduler, make_pod_info()))
@@ -198,6 +211,21 @@ def test_extenders_are_asked_about_other_nodes_when_all_of_some_are_rejected() -
     # The next Pod's question begins where the last full one ended.
     fourth = the(AskExtenders, decide(scheduler, make_pod_info("b"), 2))
     assert fourth.node_names == (*names[200:], *names[:50])
+
+
+def test_the_next_question_goes_round_and_leaves_out_what_was_rejected() -> None:
+    names = tuple(f"n{i:03}" for i in range(250))
+    scheduler = extended(nodes=names, percentage=40)
+    first = the(AskExtenders, decide(scheduler, make_pod_info("a")))
+    assert bound_to(answer(scheduler, first, names[:1])) == names[0]
+    expected = (names[100:200], (*names[200:], *names[:50]), names[50:100])
+    effects: list[Effect] = []
+    asked = the(AskExtenders, decide(scheduler, make_pod_info("b")))
+    for some in expected:
+        assert asked.node_names == some
+        effects = answer(scheduler, asked, ("n060",) if "n060" in some else ())
+        asked = next((e for e in effects if isinstance(e, AskExtenders)), asked)
+    assert bound_to(effects) == "n060"
 
 
 def test_the_nominated_node_is_asked_about_first_and_alone() -> None:

@@ -97,6 +97,48 @@ def test_keys_may_be_written_in_any_case_as_go_reads_them() -> None:
     assert decode_scores(b'[{"host": "a", "score": 3}]') == {"a": 3}
 
 
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [{"Host": "a", "Score": 3}, {"Host": "b", "Score": 4}],
+        [{"host": "a", "score": 3}, {"host": "b", "score": 4}],
+        [{"Host": "a", "Score": 3}, {"host": "b", "SCORE": 4}],
+        [{"Host": "a", "Score": 3, "Why": "near"}, {"Host": "b", "Score": 4, "Why": None}],
+        [{"Host": "a", "Score": 3}, {"Host": "b", "Score": 4}, {"Host": None, "Score": None}],
+        [{"Host": "a", "Score": 3}, {"Host": "b", "Score": 4}, None],
+    ],
+)
+def test_scores_are_the_same_however_they_are_written(entries: Any) -> None:
+    scores = decode_scores(json.dumps(entries).encode())
+    assert scores.pop("", 0) == 0
+    assert scores == {"a": 3, "b": 4}
+
+
+@pytest.mark.parametrize("entry", [{"Score": 1.5}, {"Score": "1"}, {"Host": 1}, "a"])
+def test_a_score_is_a_whole_number_of_a_name(entry: Any) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        decode_scores(json.dumps([entry]).encode())
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"metadata": {"name": "a", "labels": None}, "spec": {}},
+        {"Metadata": {"Name": "a"}},
+        {"metadata": {"NAME": "a", "uid": "u"}},
+    ],
+)
+def test_a_whole_nodes_name_may_be_written_in_any_case(node: Any) -> None:
+    others = [{"metadata": {"name": "b"}}]
+    assert read({"nodes": {"Items": [node, *others]}}, by_name=False).passing == ("a", "b")
+
+
+@pytest.mark.parametrize("node", [None, {}, {"metadata": None}, {"metadata": {"name": None}}])
+def test_a_node_without_a_name_was_not_asked_about(node: Any) -> None:
+    with pytest.raises(ExtenderError, match='claims a filtered node ""'):
+        read({"Nodes": {"items": [node]}}, by_name=False)
+
+
 @pytest.mark.parametrize("by_name", [True, False])
 def test_a_node_that_was_not_asked_about_is_an_error(by_name: bool) -> None:
     body = {"NodeNames": ["z"]} if by_name else {"Nodes": {"items": [{"metadata": {"name": "z"}}]}}
