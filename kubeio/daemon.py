@@ -5,6 +5,7 @@ import errno
 import logging
 import os
 import platform
+import resource
 import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -41,6 +42,22 @@ def user_agent(version: str, component: str) -> str:
     """Give what the API server's audit log names us by: ``berthmaster/1.0 (linux/amd64) agent``."""
     machine = _MACHINES.get(platform.machine(), platform.machine())
     return f"berthmaster/{version} ({platform.system().lower()}/{machine}) {component}"
+
+
+def allow_open_files() -> int:
+    """Raise the limit of open files to what the system allows; gives it.
+
+    As Go's programs do. Shells and containers begin with a low one for the sake of programs that
+    use ``select``; each Binding that is under way has a connection.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == hard:
+        return hard
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):  # macOS takes no "unlimited"
+        return soft
+    return hard
 
 
 async def serve(server: HttpsServer, options: ServingOptions, stack: AsyncExitStack) -> None:

@@ -14,7 +14,7 @@ from berthmaster.cli.daemon_flags import read_serving
 from berthmaster.cli.election_reading import read_election
 from berthmaster.cli.failing import fail
 from kubeio.certificates import CertificateError
-from kubeio.daemon import ExitCode, ServingError, UsageError
+from kubeio.daemon import ExitCode, ServingError, UsageError, allow_open_files
 from kubeio.login import KubeConfigError
 from kubeio.logs import LogFormat, configure_logging
 from scheduler_svc.core.pod_groups import GroupTiming
@@ -37,6 +37,7 @@ def run(write_config_to: str | None, **flags: Any) -> None:
             return
         plan = plan_start(options)
         configure_logging(verbosity=options.verbosity, format_=options.log_format)
+        allow_open_files()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             code = runner.run(run_scheduler(plan))
     except (ConfigurationError, PluginLoadError, ProfileError, UsageError) as error:

@@ -2,6 +2,7 @@
 
 import asyncio
 import platform
+import resource
 import signal
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -9,7 +10,14 @@ from contextlib import AsyncExitStack
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kubeio.daemon import ExitCode, ServingError, on_stop_signal, serve, user_agent
+from kubeio.daemon import (
+    ExitCode,
+    ServingError,
+    allow_open_files,
+    on_stop_signal,
+    serve,
+    user_agent,
+)
 from kubeio.serving import HttpsServer
 from kubeio.serving_options import ServingOptions
 
@@ -30,6 +38,26 @@ def make_server(options: ServingOptions) -> HttpsServer:
 
 def test_exit_codes_are_those_of_the_documentation() -> None:
     assert [code.value for code in ExitCode] == [0, 1, 2]
+
+
+def test_as_many_files_may_be_open_as_the_system_allows() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
+    try:
+        assert allow_open_files() == hard
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+        assert allow_open_files() == hard
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_system_that_allows_no_more_keeps_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: int, __: tuple[int, int]) -> None:
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 4096))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    assert allow_open_files() == 256
 
 
 @pytest.mark.parametrize(
