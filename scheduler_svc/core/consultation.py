@@ -61,6 +61,7 @@ class Consultation:
             node_names=names,
             filters=filters,
             prioritizes=tuple(e.number for e in attempt.extenders if e.prioritizes),
+            pod_version=pod.resource_version,
         )
 
     def _sample(self, attempt: ParkedAttempt, totals: TotalArray) -> tuple[str, ...]:

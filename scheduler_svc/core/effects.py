@@ -49,6 +49,7 @@ class AskExtenders(msgspec.Struct, frozen=True, gc=False):
 
     Those of `filters` are asked in turn, each about the Nodes that the one before left over,
     then those of `prioritizes` at once. The outcome is one `ExtendersAnswered` of that ticket.
+    `pod_version` is the resourceVersion that the Pod is known in.
     """
 
     pod: PodReference
@@ -57,6 +58,7 @@ class AskExtenders(msgspec.Struct, frozen=True, gc=False):
     node_names: tuple[str, ...]
     filters: tuple[int, ...]
     prioritizes: tuple[int, ...]
+    pod_version: str = ""
 
 
 class NodeVictims(msgspec.Struct, frozen=True, gc=False):

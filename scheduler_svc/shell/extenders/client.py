@@ -27,7 +27,14 @@ _OK: Final = 200
 
 
 class ExtenderClient:
-    """Sends questions; `close` ends its connections."""
+    """Sends questions; `close` ends its connections.
+
+    Attributes
+    ----------
+    turns
+        To be held while a question is made and asked: so no more of them, each as long as the Nodes
+        that it is about, are in memory than are under way.
+    """
 
     def __init__(self, planned: PlannedExtender, metrics: ExtenderMetrics) -> None:
         config = planned.config
@@ -39,7 +46,7 @@ class ExtenderClient:
         self._ssl_context = planned.ssl_context
         self._server_name = (config.tls_config.server_name or None) if config.tls_config else None
         self._metrics = metrics
-        self._turns = asyncio.Semaphore(CONCURRENCY)
+        self.turns = asyncio.Semaphore(CONCURRENCY)
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -51,25 +58,25 @@ class ExtenderClient:
     async def ask(self, kind: str, verb: str, body: bytes, decode: Callable[[bytes], T]) -> T:
         """POST to a verb and read the answer; `kind` is what it is for, in metrics.
 
-        Sent once more where the connection ends without an answer, but for a Binding.
+        The caller has one of the `turns`. Sent once more where the connection ends without an
+        answer, but for a Binding.
 
         Raises
         ------
         ExtenderError
             No answer, none in time, not 200, one that `decode` cannot read, or a refusal.
         """
-        async with self._turns:
-            started = time.monotonic()
-            is_error = True
-            try:
-                answer = decode(await self._post(verb, body, is_repeatable=kind != "bind"))
-                is_error = False
-            except msgspec.DecodeError as error:
-                text = f"the answer of {kind} from the extender at URL {self._at(verb)}"
-                raise ExtenderError(f"{text} cannot be read: {error}") from error
-            finally:
-                seconds = time.monotonic() - started
-                self._metrics.observe(self.url, kind, seconds, is_error=is_error)
+        started = time.monotonic()
+        is_error = True
+        try:
+            answer = decode(await self._post(verb, body, is_repeatable=kind != "bind"))
+            is_error = False
+        except msgspec.DecodeError as error:
+            text = f"the answer of {kind} from the extender at URL {self._at(verb)}"
+            raise ExtenderError(f"{text} cannot be read: {error}") from error
+        finally:
+            seconds = time.monotonic() - started
+            self._metrics.observe(self.url, kind, seconds, is_error=is_error)
         return answer
 
     async def _post(self, verb: str, body: bytes, *, is_repeatable: bool) -> bytes:

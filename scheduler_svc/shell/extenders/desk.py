@@ -147,7 +147,7 @@ class ExtenderDesk:
             return _failed(effect, str(error))
 
     async def _ask_about_nodes(self, effect: AskExtenders) -> ExtendersAnswered:
-        pod = await self._objects.pod(effect.pod)
+        pod = await self._objects.pod(effect.pod, effect.pod_version)
         names: Sequence[str] = effect.node_names
         failed: dict[str, str] = {}
         unresolvable: dict[str, str] = {}

@@ -30,14 +30,15 @@ async def ask_to_filter(
 ) -> FilterResult:
     """Ask which Nodes pass; raises `ExtenderError`."""
     config = client.config
-    body, names = await _node_arguments(client, objects, pod, names)
+    async with client.turns:
+        body, names = await _node_arguments(client, objects, pod, names)
 
-    def decode(answer: bytes) -> FilterResult:
-        return decode_filter_result(
-            answer, names, by_name=config.node_cache_capable, url=client.url
-        )
+        def decode(answer: bytes) -> FilterResult:
+            return decode_filter_result(
+                answer, names, by_name=config.node_cache_capable, url=client.url
+            )
 
-    return await client.ask("filter", config.filter_verb, body, decode)
+        return await client.ask("filter", config.filter_verb, body, decode)
 
 
 async def ask_to_prioritize(
@@ -45,9 +46,11 @@ async def ask_to_prioritize(
 ) -> dict[str, int]:
     """Ask for the Nodes' scores; gives them weighted and scaled. Raises `ExtenderError`."""
     config = client.config
-    body, _ = await _node_arguments(client, objects, pod, names)
-    scores = await client.ask("prioritize", config.prioritize_verb, body, decode_scores)
-    return {name: score * config.weight * _SCALE for name, score in scores.items()}
+    async with client.turns:
+        body, _ = await _node_arguments(client, objects, pod, names)
+        scores = await client.ask("prioritize", config.prioritize_verb, body, decode_scores)
+    factor = config.weight * _SCALE
+    return {name: score * factor for name, score in scores.items()}
 
 
 async def ask_about_victims(
@@ -59,17 +62,19 @@ async def ask_about_victims(
     """Ask whom the extender would evict; raises `ExtenderError`."""
     config = client.config
     full = None
-    if not config.node_cache_capable:
-        pods = {pod.uid: pod for found in victims.values() for pod in found.pods}
-        full = await objects.pods(pods.values())
-    body = encode_victims(pod, victims, full)
-    return await client.ask("preempt", config.preempt_verb, body, decode_victims)
+    async with client.turns:
+        if not config.node_cache_capable:
+            pods = {pod.uid: pod for found in victims.values() for pod in found.pods}
+            full = await objects.pods(pods.values())
+        body = encode_victims(pod, victims, full)
+        return await client.ask("preempt", config.preempt_verb, body, decode_victims)
 
 
 async def ask_to_bind(client: ExtenderClient, effect: BindPod) -> None:
     """Have a Pod bound; raises `ExtenderError`."""
     body = encode_binding(effect)
-    await client.ask("bind", client.config.bind_verb, body, decode_binding_result)
+    async with client.turns:
+        await client.ask("bind", client.config.bind_verb, body, decode_binding_result)
 
 
 async def _node_arguments(

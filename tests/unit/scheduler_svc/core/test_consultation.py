@@ -84,6 +84,7 @@ def test_a_feasible_pod_waits_for_extenders() -> None:
         node_names=NODES,
         filters=(0,),
         prioritizes=(1,),
+        pod_version="1",
     )
     assert scheduler.queue.place_of("uid-a") is Place.IN_FLIGHT
     assert scheduler.statistics().parked_count == 1

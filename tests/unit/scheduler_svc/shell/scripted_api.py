@@ -36,12 +36,13 @@ Answer = Response | KubeError | Callable[[], Awaitable[Response]]
 
 
 class ScriptedApi:
-    """Answers one call after the other, then with `otherwise`; notes the calls."""
+    """Answers one call after the other, then with `otherwise`; notes calls and queries."""
 
     def __init__(self, *answers: Answer, otherwise: Answer = CREATED) -> None:
         self.answers = list(answers)
         self.otherwise = otherwise
         self.requests: list[Request] = []
+        self.queries: list[Mapping[str, str] | None] = []
         self.under_way = 0
         self.most_under_way = 0
 
@@ -108,6 +109,7 @@ class ScriptedClient(KubeClient):
         timeout_seconds: float = 0,
         lane: Lane = Lane.READS,
     ) -> Response:
+        self._api.queries.append(params)
         return await self._api.answer(method, path, body)
 
 

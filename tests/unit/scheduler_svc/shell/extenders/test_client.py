@@ -1,19 +1,25 @@
 """Calls to an extender, on a real socket."""
 
+import asyncio
 import socket
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scheduler_svc.shell.config.schema import Extender, ExtenderTlsConfig
 from scheduler_svc.shell.extenders.client import CONCURRENCY, ExtenderClient
+from scheduler_svc.shell.extenders.full_objects import FullObjects
 from scheduler_svc.shell.extenders.metrics import ExtenderMetrics
+from scheduler_svc.shell.extenders.questions import ask_to_filter
 from scheduler_svc.shell.extenders.wire import ExtenderError, decode_scores
 from tests.extender_server import RawAnswer, serve_extender, write_certificate
 from tests.unit.scheduler_svc.shell.extenders.rig import extender, planned
 from tests.unit.scheduler_svc.shell.registry import Samples
+from tests.unit.scheduler_svc.shell.scripted_api import ScriptedApi, ScriptedClient
 
 
 async def ask(client: ExtenderClient, verb: str = "v", kind: str = "prioritize") -> dict[str, int]:
@@ -111,8 +117,33 @@ async def test_a_time_limit_below_zero_is_none() -> None:
         assert await ask(client) == {}
 
 
-def test_there_is_a_limit_to_what_is_under_way() -> None:
-    assert CONCURRENCY == 32
+async def test_there_is_a_limit_to_what_is_under_way_and_made() -> None:
+    lock, together = threading.Lock(), threading.Barrier(CONCURRENCY)
+    under_way = [0, 0]
+    made: list[int] = []
+
+    def answer(_: Any) -> Any:
+        with lock:
+            under_way[0] += 1
+            under_way[1] = max(under_way)
+        together.wait(30)
+        with lock:
+            under_way[0] -= 1
+        return {"NodeNames": ["a"]}
+
+    class Counting(FullObjects):
+        async def nodes(self, names: Iterable[str]) -> dict[str, msgspec.Raw]:
+            made.append(len(server.asked))
+            return dict.fromkeys(names, msgspec.Raw(b'{"metadata":{"name":"a"}}'))
+
+    objects = Counting(ScriptedClient(ScriptedApi()))
+    with extender({"filter": answer}, node_cache_capable=False) as (server, client):
+        pod = msgspec.Raw(b"{}")
+        asking = [ask_to_filter(client, objects, pod, ("a",)) for _ in range(2 * CONCURRENCY)]
+        await asyncio.gather(*asking)
+        await client.close()
+    assert CONCURRENCY == under_way[1] == 32
+    assert made.count(0) <= CONCURRENCY
 
 
 @pytest.mark.parametrize(

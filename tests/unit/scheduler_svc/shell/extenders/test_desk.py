@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
+import msgspec
 import pytest
 
 from scheduler_svc.core.effects import AskAboutVictims, AskExtenders, BindPod, NodeVictims
@@ -47,7 +48,8 @@ class Desk:
         self.servers: list[ExtenderServer] = []
         self.clients: list[ExtenderClient] = []
         self.stack = ExitStack()
-        client = ScriptedClient(ScriptedApi(*answers, otherwise=pod_json()))
+        self.api = ScriptedApi(*answers, otherwise=pod_json())
+        client = ScriptedClient(self.api)
         self.activity = BindingActivity()
         guards = BindGuards(may_bind=lambda: may_bind, node_exists=lambda name: name != "gone")
         self.binding = ExtenderBinding(
@@ -94,6 +96,14 @@ async def test_each_filter_sees_what_the_one_before_left_over() -> None:
     assert answer.passing == ("c",)
     assert answer.failed == {"a": "full", "b": "busy"}
     assert answer.waited_seconds > 0
+
+
+async def test_the_pod_is_read_in_no_older_version_than_it_is_known_in() -> None:
+    desk = Desk()
+    server = desk.add({"filter": keep("a")})
+    await desk.outcome_of(msgspec.structs.replace(nodes((0,)), pod_version="7"))
+    assert desk.api.queries == [{"resourceVersion": "7"}]
+    assert server.questions("filter")[0]["Pod"] == msgspec.json.decode(pod_json().body)
 
 
 async def test_nobody_is_asked_about_no_nodes() -> None:

@@ -67,9 +67,11 @@ async def test_nodes_come_from_the_view_and_new_ones_are_read() -> None:
 
 
 async def test_a_pod_is_read_as_it_is() -> None:
-    api, some = objects(pod_json())
+    api, some = objects(pod_json(), pod_json())
     assert await some.pod(POD) == msgspec.Raw(pod_json().body)
-    assert [r.path for r in api.requests] == [POD_PATH]
+    assert await some.pod(POD, "7") == msgspec.Raw(pod_json().body)
+    assert [r.path for r in api.requests] == [POD_PATH] * 2
+    assert api.queries == [None, {"resourceVersion": "7"}]
 
 
 @pytest.mark.parametrize(
