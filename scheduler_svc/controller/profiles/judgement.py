@@ -71,17 +71,12 @@ def profile_changes(
 def _valid(mistakes: Sequence[Mistake], *, is_run: bool) -> Verdict:
     if not mistakes:
         return Verdict(True, Reason.VALID, "the spec can be run")
-    lines = [_line(mistake) for mistake in mistakes[:SHOWN_MISTAKES]]
+    lines = [mistake.line_in_object for mistake in mistakes[:SHOWN_MISTAKES]]
     if len(mistakes) > SHOWN_MISTAKES:
         lines.append(f"and {len(mistakes) - SHOWN_MISTAKES} more")
     if is_run and all(is_of_unknown_plugin(mistake) for mistake in mistakes):
         return Verdict(None, Reason.UNKNOWN_PLUGIN, "\n".join((_NOT_KNOWN, *lines)))
     return Verdict(False, Reason.INVALID, "\n".join(lines))
-
-
-def _line(mistake: Mistake) -> str:
-    line = f"{mistake.path}: {mistake.body}" if mistake.path else mistake.body
-    return f"{line} ({' '.join(mistake.meaning.split())})" if mistake.meaning else line
 
 
 def _running(profile: SchedulerProfile) -> list[str]:

@@ -67,6 +67,12 @@ class Mistake(msgspec.Struct, frozen=True, kw_only=True):
         head = f"{self.problem}: {self.value}" if self.value else str(self.problem)
         return f"{head}: {self.detail}" if self.detail else head
 
+    @property
+    def line_in_object(self) -> str:
+        """Say all on one line, without a file: of a mistake in an object of the API."""
+        line = f"{self.path}: {self.body}" if self.path else self.body
+        return f"{line} ({' '.join(self.meaning.split())})" if self.meaning else line
+
     def __str__(self) -> str:
         file = self.file or "the defaults and the flags"
         place = f"{self.file}:{self.line}:{self.column}: " if self.line else f"{file}: "

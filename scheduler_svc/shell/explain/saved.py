@@ -83,7 +83,7 @@ def _make_live(
     for refusal in plan.refusals.values():
         runs = refusal.runs
         instead = "nothing of it is run" if runs is None else f"generation {runs.generation} is run"
-        mistakes = "; ".join(f"{mistake.path}: {mistake.body}" for mistake in refusal.mistakes)
+        mistakes = "; ".join(mistake.line_in_object for mistake in refusal.mistakes)
         note(f"{source_of(refusal.object_name)}: {instead}: {mistakes}")
     return {name: run.compiled.core for name, run in plan.runs.items()}
 

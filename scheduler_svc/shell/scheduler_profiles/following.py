@@ -180,7 +180,7 @@ class ProfileFollower:
                 extra=fields(
                     object=refusal.object_name,
                     generation=refusal.generation,
-                    mistakes="; ".join(f"{m.path}: {m.body}" for m in refusal.mistakes),
+                    mistakes="; ".join(mistake.line_in_object for mistake in refusal.mistakes),
                     runs="nothing" if runs is None else f"generation {runs.generation}",
                 ),
             )

@@ -74,3 +74,8 @@ def test_one_that_was_never_valid_is_told_and_left_out(path: Path) -> None:
     assert best(path) == ["large"]
     result = explain("--snapshot", str(path))
     assert "Note: SchedulerProfile night: nothing of it is run: " in result.stderr
+
+
+def test_what_is_probably_meant_is_told_as_in_the_status(path: Path) -> None:
+    save(path, profile("night", plugins=NO_PLUGIN))
+    assert "(did you mean NodeResourcesFit?)" in explain("--snapshot", str(path)).stderr
