@@ -23,7 +23,7 @@ from scheduler_svc.shell.timestamps import format_micro_time
 
 CAPACITY: Final = 10_000
 BEST_COUNT: Final = 3
-MAX_TIME_SHARE: Final = 0.03
+MAX_TIME_SHARE: Final = 0.01
 """Of the loop's time that may go into the shares of plugins."""
 
 
