@@ -14,7 +14,7 @@ from kubeio.response import Response
 from kubeio.sockets import set_keepalive
 
 BODY_LIMIT_BYTES: Final = 16 * 2**20
-"""Answers to writes are objects or Statuses; a longer one is refused."""
+"""Answers to writes are objects or Statuses; a longer one is refused, if nothing else is said."""
 
 
 class Connection(asyncio.Protocol):
@@ -34,8 +34,15 @@ class Connection(asyncio.Protocol):
         Done once nothing more can happen on it.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, *, generation: int) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        generation: int,
+        body_limit_bytes: int | None = None,
+    ) -> None:
         self._loop = loop
+        self._body_limit_bytes = body_limit_bytes or BODY_LIMIT_BYTES
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._waiter: asyncio.Future[Response] | None = None
@@ -123,11 +130,10 @@ class Connection(asyncio.Protocol):
         """Collect a piece of the body (parser callback)."""
         self._body.append(body)
         self._body_bytes += len(body)
-        if self._body_bytes > BODY_LIMIT_BYTES:
+        limit_bytes = self._body_limit_bytes
+        if self._body_bytes > limit_bytes:
             self.abort(
-                MalformedResponseError(
-                    f"{self.request}: a body of more than {BODY_LIMIT_BYTES} bytes"
-                )
+                MalformedResponseError(f"{self.request}: a body of more than {limit_bytes} bytes")
             )
 
     def on_message_complete(self) -> None:

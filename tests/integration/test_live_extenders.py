@@ -235,7 +235,7 @@ def test_an_extender_that_is_down_may_be_ignored_or_not(
             create_pod(plane, "plain")
             placed(plane, "plain")
             create_pod(plane, "gpu", gpu=1)
-            wait_for("told", partial(says, plane, "gpu", "Cannot connect to host"))
+            wait_for("told", partial(says, plane, "gpu", "cannot connect to"))
 
 
 def test_resources_that_the_scheduler_ignores_are_the_extenders_alone(

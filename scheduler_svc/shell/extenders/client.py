@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-import aiohttp
 import msgspec
 
-from kubeio.sockets import keepalive_socket
-from kubeio.transport import words_of
+from kubeio.errors import ConnectionLostError, KubeError
+from scheduler_svc.shell.extenders.connections import ExtenderConnections
 from scheduler_svc.shell.extenders.metrics import ExtenderMetrics
 from scheduler_svc.shell.extenders.plan import PlannedExtender
 from scheduler_svc.shell.extenders.wire import ExtenderError
@@ -43,17 +42,14 @@ class ExtenderClient:
         self.url = planned.url
         seconds = config.http_timeout_seconds or DEFAULT_TIMEOUT_SECONDS
         self._timeout_seconds = seconds if seconds > 0 else None
-        self._ssl_context = planned.ssl_context
-        self._server_name = (config.tls_config.server_name or None) if config.tls_config else None
+        server_name = (config.tls_config.server_name or None) if config.tls_config else None
+        self._connections = ExtenderConnections(planned.ssl_context, server_name)
         self._metrics = metrics
         self.turns = asyncio.Semaphore(CONCURRENCY)
-        self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
         """Close all connections; calls under way fail."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self._connections.close()
 
     async def ask(self, kind: str, verb: str, body: bytes, decode: Callable[[bytes], T]) -> T:
         """POST to a verb and read the answer; `kind` is what it is for, in metrics.
@@ -84,44 +80,30 @@ class ExtenderClient:
             async with asyncio.timeout(self._timeout_seconds):
                 try:
                     return await self._send(verb, body)
-                except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                except ConnectionLostError:
                     # A kept connection that the extender was just about to close, most likely.
-                    if isinstance(error, aiohttp.ClientConnectorError) or not is_repeatable:
+                    if not is_repeatable:
                         raise
                     return await self._send(verb, body)
         except TimeoutError as error:
             waited = f"no answer within {self._timeout_seconds:g} s"
-            raise ExtenderError(f'Post "{self._at(verb)}": {waited}') from error
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            said = str(error).replace(self.config.url_prefix.rstrip("/"), self.url.rstrip("/"))
-            text = words_of(said) or type(error).__name__
-            raise ExtenderError(f'Post "{self._at(verb)}": {text}') from error
+            raise ExtenderError(f"{self._request(verb)}: {waited}") from error
+        except KubeError as error:
+            raise ExtenderError(str(error)) from error
+        except ValueError as error:
+            raise ExtenderError(f"{self._request(verb)}: {error}") from error
 
     async def _send(self, verb: str, body: bytes) -> bytes:
-        async with self._open_session().post(
-            f"{self.config.url_prefix.rstrip('/')}/{verb}",
-            data=body,
-            headers={"Content-Type": "application/json"},
-            allow_redirects=False,
-            ssl=self._ssl_context,
-            server_hostname=self._server_name,
-        ) as answer:
-            if answer.status != _OK:
-                raise ExtenderError(
-                    f"failed {verb} with extender at URL {self._at(verb)}, code {answer.status}"
-                )
-            return await answer.read()
+        url = f"{self.config.url_prefix.rstrip('/')}/{verb}"
+        answer = await self._connections.post(url, body, self._request(verb))
+        if answer.status != _OK:
+            raise ExtenderError(
+                f"failed {verb} with extender at URL {self._at(verb)}, code {answer.status}"
+            )
+        return answer.body
 
     def _at(self, verb: str) -> str:
         return f"{self.url.rstrip('/')}/{verb}"
 
-    def _open_session(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=CONCURRENCY, socket_factory=keepalive_socket),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None),
-                headers={"Accept": "application/json", "Accept-Encoding": "identity"},
-                trust_env=False,
-            )
-        return self._session
+    def _request(self, verb: str) -> str:
+        return f'Post "{self._at(verb)}"'

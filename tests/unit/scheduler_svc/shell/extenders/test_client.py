@@ -69,7 +69,7 @@ async def test_what_is_no_binding_is_sent_again_where_the_connection_ends(
         if is_repeated:
             assert await ask(client, kind=kind) == {}
         else:
-            with pytest.raises(ExtenderError, match="Server disconnected"):
+            with pytest.raises(ExtenderError, match="the connection ended without an answer"):
                 await ask(client, kind=kind)
         assert len(server.asked) == 1 + is_repeated
 
@@ -87,7 +87,7 @@ async def test_an_extender_that_is_not_there_is_an_error() -> None:
         nobody.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         client = ExtenderClient(planned(Extender(url_prefix=url)), ExtenderMetrics())
-        with pytest.raises(ExtenderError, match=r"Cannot connect to host 127.0.0.1:\d+ \[[^<]*\]$"):
+        with pytest.raises(ExtenderError, match=r"cannot connect to 127.0.0.1:\d+: "):
             await ask(client)
 
 
