@@ -1,251 +1,292 @@
-"""Quantities and versions as CEL values, and Kubernetes' functions on them.
+"""Values of Kubernetes' own types in CEL, and its functions on values of several types.
 
-The interpreter knows texts, not our types, so that a quantity or version is a text that no
-attribute can have: a control character, the kind, and a canonical form. Equal values are
-equal texts; everything else goes through the functions here.
+The interpreter knows no such types, so that a value of them is bytes that no device has: a
+control character, a letter for its type, and a canonical form (`cel_quantities`,
+`cel_versions`, `cel_addresses`, `cel_urls`, `cel_formats`). Wherever the interpreter would
+take such bytes for bytes, it is made to ask here (`cel_syntax`).
 
-Source: staging/src/k8s.io/apiserver/pkg/cel/library/{quantity,semverlib,lists,regex}.go,
-v1.36.3. Differences: the libraries for addresses, URLs and named formats, and indexOf of
-lists, are left out; a quantity has no more than nine decimal places.
+Source: staging/src/k8s.io/apiserver/pkg/cel/*.go and library/lists.go, v1.36.3.
 """
 
-import functools
-import re
+import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
+from scheduler_svc.core.devices import (
+    cel_addresses,
+    cel_formats,
+    cel_quantities,
+    cel_urls,
+    cel_versions,
+)
 from scheduler_svc.core.errors import InputError
-from scheduler_svc.core.quantity import NANO_PER_UNIT, parse_quantity
+from scheduler_svc.core.quantity import MAX_INT64
 
-_QUANTITY: Final = "\x01q"
-_VERSION: Final = "\x01v"
 NO_OVERLOAD: Final = "no such overload"
-# kube-scheduler's words.
-_NO_QUANTITY: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
-
-# The pattern of semver.org, as far as its digits and letters go.
-_NUMBER: Final = "0|[1-9][0-9]*"
-_SEMVER: Final = re.compile(
-    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})"
-    rf"(?:-((?:{_NUMBER}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:{_NUMBER}|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?"
-    r"(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?"
-)
-
-# A version in an order that is that of versions: numbers, whether it is final, its parts.
-_Version = tuple[tuple[int, int, int], bool, tuple[tuple[bool, int, str], ...]]
-
-
-def quantity_value(text: str | float) -> str:
-    """Give the CEL value of a quantity. Raises `InputError` for what is none."""
-    return f"{_QUANTITY}{parse_quantity(text)}"
-
-
-def version_value(text: str) -> str:
-    """Give the CEL value of a semantic version. Raises `InputError` for what is none."""
-    match = _SEMVER.fullmatch(text)
-    if match is None:
-        if text.count(".") < 2:
-            # kube-scheduler's words.
-            raise InputError("No Major.Minor.Patch elements found")
-        raise InputError(f"{text!r} is no semantic version: write major.minor.patch")
-    pre_release = f"-{match[4]}" if match[4] else ""
-    return f"{_VERSION}{match[1]}.{match[2]}.{match[3]}{pre_release}"
+# Of an attribute.
+_MAX_VALUES: Final = 48
+# Of an expression, in upstream's units.
+_MAX_COST: Final = 10**6
+_PLAIN_NAMES: Final[dict[type, str]] = {
+    bool: "bool",
+    bytearray: "bytes",
+    bytes: "bytes",
+    dict: "map",
+    float: "double",
+    int: "int",
+    list: "list",
+    str: "string",
+}
+# By letter, as CEL names the type and as Go does.
+_NAMES: Final = {
+    cel_quantities.KIND: ("kubernetes.Quantity", "Quantity"),
+    cel_versions.KIND: ("kubernetes.Semver", "Semver"),
+    cel_addresses.IP_KIND: ("net.IP", "IP"),
+    cel_addresses.CIDR_KIND: ("net.CIDR", "CIDR"),
+    cel_urls.KIND: ("kubernetes.URL", "URL"),
+    cel_formats.KIND: ("kubernetes.NamedFormat", "Format"),
+}
 
 
-def is_version(value: object) -> bool:
-    """Whether a CEL value is a version."""
-    return isinstance(value, str) and value.startswith(_VERSION)
+KINDS: Final = {
+    "quantity": cel_quantities.KIND,
+    "version": cel_versions.KIND,
+    "ip": cel_addresses.IP_KIND,
+    "cidr": cel_addresses.CIDR_KIND,
+    "url": cel_urls.KIND,
+    "format": cel_formats.KIND,
+}
 
 
-def _normalized(text: str) -> str:
-    """Complete a short version, strip a leading v and zeros."""
-    parts = text.removeprefix("v").split(".", 2)
-    for index, part in enumerate(parts):
-        if len(part) > 1:
-            stripped = part.lstrip("0")
-            parts[index] = stripped if stripped[:1].isdigit() else f"0{stripped}"
-    if len(parts) < 3 and re.search("[+-]", parts[-1]):
-        raise InputError("short version cannot contain PreRelease/Build meta data")
-    return ".".join([*parts, "0", "0"][: max(3, len(parts))])
+def kind_of(value: object) -> bytes:
+    """Give the letter of a value's type, b"" for what is of none of ours."""
+    kind = bytes(value[:2]) if isinstance(value, bytes | bytearray) else b""
+    return kind if kind in _NAMES else b""
 
 
-def _nano(value: str) -> int:
-    if not value.startswith(_QUANTITY):
+def names_of(value: object) -> tuple[str, str] | None:
+    """Give how CEL and Go name a value's type; nothing for what is of none of ours."""
+    return _NAMES.get(kind_of(value))
+
+
+def _parts(value: bytes) -> Any:
+    """Give what two values of a type are equal by."""
+    kind, value = kind_of(value), bytes(value)
+    if kind == cel_versions.KIND:
+        return cel_versions.version(value)
+    return cel_urls.text_of(cel_urls.parsed(value)) if kind == cel_urls.KIND else value
+
+
+def equals(pair: list[Any]) -> bool:
+    """Whether a value equals another. Raises `InputError` where upstream has no answer."""
+    own, other = pair
+    kind = kind_of(own)
+    if other is None or not kind:
+        return bool(own == other)
+    if kind_of(other) != kind:
         raise InputError(NO_OVERLOAD)
-    return int(value[len(_QUANTITY) :])
-
-
-@functools.lru_cache(maxsize=1024)
-def _version(value: str) -> _Version:
-    if not value.startswith(_VERSION):
+    if kind != cel_quantities.KIND:
+        return bool(_parts(own) == _parts(other))
+    left, right = cel_quantities.decoded(own), cel_quantities.decoded(other)
+    if right.is_sum:
         raise InputError(NO_OVERLOAD)
-    numbers, _, pre_release = value[len(_VERSION) :].partition("-")
-    major, minor, patch = (int(number) for number in numbers.split("."))
-    parts = tuple(
-        (not part.isdigit(), int(part) if part.isdigit() else 0, part)
-        for part in pre_release.split(".")
-        if part
-    )
-    return (major, minor, patch), not parts, parts
+    return cel_quantities.compare(left, right) == 0
 
 
-def _quantity(text: str) -> str:
+def differs(pair: list[Any]) -> bool:
+    """Whether a value differs from another, as it does from what it cannot be compared with."""
     try:
-        return quantity_value(text)
-    except InputError as error:
-        raise InputError(_NO_QUANTITY) from error
+        return not equals(pair)
+    except InputError:
+        return True
 
 
-def compare(left: str, right: str) -> int:
+def is_among(pair: list[Any]) -> bool:
+    """Whether a value equals one of a list. Raises `InputError` as upstream fails."""
+    own, others = pair
+    if isinstance(others, dict):
+        return False
+    return any(not differs([other, own]) for other in _as_list(others))
+
+
+def includes(pair: list[Any]) -> bool:
+    """Whether a value equals another or one of a list, which has no more than 48."""
+    values, wanted = pair
+    if not isinstance(values, list):
+        return _same(values, wanted)
+    if any(_same(value, wanted) for value in values[:_MAX_VALUES]):
+        return True
+    if len(values) > _MAX_VALUES:
+        fault = f"cannot be applied to lists longer than {_MAX_VALUES} values"
+        raise InputError(f"'includes' function {fault}")
+    return False
+
+
+def is_constant(value: bytes) -> bool:
+    """Whether a value is one of plain constants. Raises `InputError` as upstream fails."""
+    if kind_of(value) in (cel_versions.KIND, cel_formats.KIND):
+        name = _NAMES[kind_of(value)][1]
+        raise InputError(f"internal error: runtime error: hash of unhashable type cel.{name}")
+    return False
+
+
+def type_name(value: object) -> str:
+    """Give how CEL names a value's type."""
+    names = names_of(value)
+    return names[0] if names else _PLAIN_NAMES.get(type(value), "null_type")
+
+
+def no_overload(_value: bytes, text: str) -> bool:
+    """Raise what upstream says of a function that does not take values of our types."""
+    raise InputError(f"{NO_OVERLOAD}: {text}")
+
+
+def no_number(_value: bool) -> int:
+    """Raise what upstream says of a number that is to be made of a truth value."""
+    raise InputError(f"{NO_OVERLOAD}: int(bool)")
+
+
+def size(value: bytes) -> int:
+    """Give the number of bytes. Raises `InputError` for values of our types."""
+    if kind_of(value):
+        raise InputError(f"{NO_OVERLOAD}: size")
+    return len(value)
+
+
+def as_string(value: bytes) -> str:
+    """Give the text of an address, or of bytes. Raises `InputError` for other values."""
+    kind = kind_of(value)
+    if kind in (cel_addresses.IP_KIND, cel_addresses.CIDR_KIND):
+        return value[2:].decode()
+    if kind:
+        raise InputError(f"{NO_OVERLOAD}: string({_NAMES[kind][0]})")
+    return bytes(value).decode(errors="replace")
+
+
+def compare(left: bytes, right: bytes) -> int:
     """Compare two quantities or two versions: -1, 0 or 1. Raises `InputError` for others."""
-    if left.startswith(_VERSION):
-        first, second = _version(left), _version(right)
-        return (first > second) - (first < second)
-    own, other = _nano(left), _nano(right)
+    kind = kind_of(left)
+    if kind != kind_of(right):
+        raise InputError(NO_OVERLOAD)
+    if kind == cel_quantities.KIND:
+        quantities = cel_quantities.decoded(left), cel_quantities.decoded(right)
+        return cel_quantities.compare(*quantities)
+    if kind != cel_versions.KIND:
+        raise InputError(NO_OVERLOAD)
+    own, other = cel_versions.version(bytes(left)), cel_versions.version(bytes(right))
     return (own > other) - (own < other)
 
 
-def _is_valid(parse: Callable[..., str]) -> Callable[..., bool]:
-    def is_valid(*arguments: Any) -> bool:
-        try:
-            parse(*arguments)
-        except InputError:
-            return False
-        return True
-
-    return is_valid
-
-
-def _semver(text: str, normalize: bool = False) -> str:
-    return version_value(_normalized(text) if normalize else text)
-
-
-def _as_integer(value: str) -> int:
-    whole, rest = divmod(_nano(value), NANO_PER_UNIT)
-    if rest:
-        raise InputError("cannot convert value to integer")
-    return whole
+def _order(left: Any, right: Any) -> int | None:
+    """Compare two plain values: -1, 0 or 1; nothing for those that have no order."""
+    numbers = (int, float)
+    are_numbers = isinstance(left, numbers) and isinstance(right, numbers)
+    if isinstance(left, bool) != isinstance(right, bool):
+        return None
+    if not are_numbers and type(left) is not type(right):
+        return None
+    try:
+        is_less, is_more = left < right, left > right
+    except TypeError:
+        return None
+    return int(is_more) - int(is_less)
 
 
-def _added(sign: int) -> Callable[[str, Any], str]:
-    def added(left: str, right: Any) -> str:
-        other = right * NANO_PER_UNIT if isinstance(right, int) else _nano(right)
-        return f"{_QUANTITY}{_nano(left) + sign * other}"
-
-    return added
+def is_sorted(values: list[Any]) -> bool:
+    """Whether none is less than the one before it."""
+    return all(_order(*pair) != 1 for pair in itertools.pairwise(values))
 
 
-def _sum(values: list[Any]) -> Any:
-    return sum(values) if values else 0
+def total(values: list[Any]) -> Any:
+    """Give the sum, 0 of none. Raises `InputError` where there is none."""
+    if not values:
+        return 0
+    if not (
+        all(type(each) is int for each in values) or all(type(each) is float for each in values)
+    ):
+        raise InputError(NO_OVERLOAD)
+    found = sum(values)
+    # Integers without a sign are those that would not fit with one.
+    most = MAX_INT64 if max(values) <= MAX_INT64 else 2 * MAX_INT64 + 1
+    if isinstance(found, int) and not -MAX_INT64 - 1 <= found <= most:
+        raise InputError("integer overflow")
+    return found
 
 
-def _extreme(choose: Callable[[list[Any]], Any], name: str) -> Callable[[list[Any]], Any]:
-    def extreme(values: list[Any]) -> Any:
+def extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
+    """Give a function that gives the first of the least values (sign 1), or of the greatest."""
+
+    def found(values: list[Any]) -> Any:
         if not values:
             raise InputError(f"{name} called on empty list")
-        return choose(values)
+        best = values[0]
+        for value in values[1:]:
+            if _order(best, value) == sign:
+                best = value
+        return best
 
-    return extreme
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    return [value for index, value in enumerate(values) if value not in values[:index]]
-
-
-def _slice(values: list[Any], start: int, end: int) -> list[Any]:
-    if min(start, end) < 0:
-        raise InputError(f"cannot slice({start}, {end}), negative indexes not supported")
-    if start > end:
-        fault = "start index must be less than or equal to end index"
-        raise InputError(f"cannot slice({start}, {end}), {fault}")
-    if end > len(values):
-        raise InputError(f"cannot slice({start}, {end}), list is length {len(values)}")
-    return values[start:end]
+    return found
 
 
-def _flatten(values: list[Any], depth: int = 1) -> list[Any]:
-    if depth < 0:
-        raise InputError("level must be non-negative")
-    flat: list[Any] = []
-    for value in values:
-        if depth and isinstance(value, list):
-            flat += _flatten(value, depth - 1)
-        else:
-            flat.append(value)
-    return flat
+def _same(value: Any, wanted: Any) -> bool:
+    return isinstance(value, bool) == isinstance(wanted, bool) and not differs([value, wanted])
 
 
-def _find(text: str, pattern: str) -> str:
-    match = re.search(pattern, text)
-    return match[0] if match else ""
+def _places(values: list[Any], wanted: Any) -> list[int]:
+    return [place for place, value in enumerate(values) if _same(value, wanted)]
 
 
-def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    found = [match[0] for match in re.finditer(pattern, text)]
-    return found if limit < 0 else found[:limit]
+def index_of(parts: list[Any]) -> int:
+    """Give where a value is first in a list, or a text in another; -1 where it is not.
+
+    In a text it may be searched from a place on. Raises `InputError` for a negative one.
+    """
+    values, wanted, *places = parts
+    if isinstance(values, str) and isinstance(wanted, str):
+        place = _place(wanted, *places)
+        return place if not wanted and places else values.find(wanted, place)
+    return min(_places(_as_list(values), wanted), default=-1)
 
 
-def _contains_all(container: list[Any], parts: list[Any]) -> bool:
-    return all(part in container for part in parts)
+def last_index_of(parts: list[Any]) -> int:
+    """Give the same for where it is last; in a text, up to a place."""
+    values, wanted, *places = parts
+    if isinstance(values, str) and isinstance(wanted, str):
+        place = _place(wanted, *places)
+        if places and (not wanted or place >= len(values)):
+            return -1 if wanted else place
+        return values.rfind(wanted, 0, place + len(wanted) if places else None)
+    return max(_places(_as_list(values), wanted), default=-1)
 
 
-def _equivalent(left: list[Any], right: list[Any]) -> bool:
-    return _contains_all(left, right) and _contains_all(right, left)
+def _place(wanted: str, place: int = 0) -> int:
+    if wanted and place < 0:
+        raise InputError(f"index out of range: {place}")
+    return place
 
 
-def _intersects(left: list[Any], right: list[Any]) -> bool:
-    return any(value in right for value in left)
+def _as_list(values: Any) -> list[Any]:
+    if not isinstance(values, list):
+        raise InputError(NO_OVERLOAD)
+    return values
 
 
-# (function, whether it is called as value.function(…), types of parameters, of the result,
-# implementation); types by their CEL names, `quantity` and `version` being ours.
-Function = tuple[str, bool, tuple[str, ...], str, Callable[..., Any]]
+def up_to(count: int) -> list[int]:
+    """Give the integers from 0 on. Raises `InputError` where they cost more than there may be."""
+    if count > _MAX_COST:
+        raise InputError("operation cancelled: actual cost limit exceeded")
+    return list(range(count))
 
 
-def _comparisons(kind: str) -> tuple[Function, ...]:
-    return (
-        ("compareTo", True, (kind, kind), "int", compare),
-        ("isGreaterThan", True, (kind, kind), "bool", lambda a, b: compare(a, b) > 0),
-        ("isLessThan", True, (kind, kind), "bool", lambda a, b: compare(a, b) < 0),
-    )
+def inserted(parts: list[Any]) -> dict[Any, Any]:
+    """Give a map with one more key and its value, or with those of another map."""
+    known, *more = parts
+    added = {more[0]: more[1]} if len(more) == 2 else more[0]
+    for key in added:
+        if key in known:
+            raise InputError(f"insert failed: key {_as_text(key)} already exists")
+    return {**known, **added}
 
 
-FUNCTIONS: Final[tuple[Function, ...]] = (
-    ("quantity", False, ("string",), "quantity", _quantity),
-    ("isQuantity", False, ("string",), "bool", _is_valid(quantity_value)),
-    ("sign", False, ("quantity",), "int", lambda q: (_nano(q) > 0) - (_nano(q) < 0)),
-    ("isInteger", True, ("quantity",), "bool", lambda q: _nano(q) % NANO_PER_UNIT == 0),
-    ("asInteger", True, ("quantity",), "int", _as_integer),
-    ("asApproximateFloat", True, ("quantity",), "double", lambda q: _nano(q) / NANO_PER_UNIT),
-    ("add", True, ("quantity", "quantity"), "quantity", _added(1)),
-    ("add", True, ("quantity", "int"), "quantity", _added(1)),
-    ("sub", True, ("quantity", "quantity"), "quantity", _added(-1)),
-    ("sub", True, ("quantity", "int"), "quantity", _added(-1)),
-    ("semver", False, ("string",), "version", _semver),
-    ("semver", False, ("string", "bool"), "version", _semver),
-    ("isSemver", False, ("string",), "bool", _is_valid(_semver)),
-    ("isSemver", False, ("string", "bool"), "bool", _is_valid(_semver)),
-    ("major", True, ("version",), "int", lambda v: _version(v)[0][0]),
-    ("minor", True, ("version",), "int", lambda v: _version(v)[0][1]),
-    ("patch", True, ("version",), "int", lambda v: _version(v)[0][2]),
-    *_comparisons("quantity"),
-    *_comparisons("version"),
-    ("find", True, ("string", "string"), "string", _find),
-    ("findAll", True, ("string", "string"), "list", _find_all),
-    ("findAll", True, ("string", "string", "int"), "list", _find_all),
-    ("isSorted", True, ("list",), "bool", lambda values: values == sorted(values)),
-    ("sum", True, ("list",), "dyn", _sum),
-    ("min", True, ("list",), "dyn", _extreme(min, "min")),
-    ("max", True, ("list",), "dyn", _extreme(max, "max")),
-    ("sort", True, ("list",), "list", sorted),
-    ("distinct", True, ("list",), "list", _distinct),
-    ("slice", True, ("list", "int", "int"), "list", _slice),
-    ("flatten", True, ("list",), "list", _flatten),
-    ("flatten", True, ("list", "int"), "list", _flatten),
-    ("lists.range", False, ("int",), "list", lambda count: list(range(count))),
-    ("sets.contains", False, ("list", "list"), "bool", _contains_all),
-    ("sets.equivalent", False, ("list", "list"), "bool", _equivalent),
-    ("sets.intersects", False, ("list", "list"), "bool", _intersects),
-)
+def _as_text(key: object) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)

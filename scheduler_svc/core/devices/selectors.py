@@ -5,11 +5,10 @@ are kept with the `DeviceTraits`, of which devices with equal attributes share o
 
 Source: staging/src/k8s.io/dynamic-resource-allocation/cel/compile.go, v1.36.3. Differences:
 no limit of cost at run time (the API server refuses expressions that could exceed it);
-texts of errors that are not the common ones are the interpreter's; of lists there are no
-`sortBy`, `reverse`, `indexOf` and `lastIndexOf`; of numbers of two types only those that
-Kubernetes' functions give are compared by order.
+texts of errors that are not the common ones are the interpreter's.
 """
 
+import functools
 import re
 import weakref
 from collections import OrderedDict
@@ -17,44 +16,43 @@ from typing import Any, Final
 
 import msgspec
 from cel_expr_python import cel
-from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
 
 from scheduler_svc.core.device_objects import Device, DeviceAttribute
-from scheduler_svc.core.devices.cel_values import (
-    FUNCTIONS,
-    NO_OVERLOAD,
-    is_version,
-    quantity_value,
-    version_value,
-)
+from scheduler_svc.core.devices.cel_environments import checking, running
+from scheduler_svc.core.devices.cel_functions import FUNCTIONS
+from scheduler_svc.core.devices.cel_quantities import quantity_value
+from scheduler_svc.core.devices.cel_syntax import rewritten
+from scheduler_svc.core.devices.cel_values import NO_OVERLOAD, names_of
+from scheduler_svc.core.devices.cel_versions import version_value
 from scheduler_svc.core.errors import InputError
 
 _MAX_PROGRAMS: Final = 1024
-_COMMON_TYPES: Final = {
-    "bool": cel.Type.BOOL,
-    "double": cel.Type.DOUBLE,
-    "dyn": cel.Type.DYN,
-    "int": cel.Type.INT,
-    "list": cel.Type.LIST,
-    "string": cel.Type.STRING,
-}
-_CHECKED_TYPES: Final = {
-    **_COMMON_TYPES,
-    "quantity": cel.Type.AbstractType("kubernetes.Quantity"),
-    "version": cel.Type.AbstractType("kubernetes.Semver"),
-}
-# To the interpreter both are texts (`cel_values`).
-_RUN_TYPES: Final = {**_COMMON_TYPES, "quantity": cel.Type.STRING, "version": cel.Type.STRING}
 _CODE: Final = re.compile(r"^[A-Z_]+: ")
 _UNKNOWN_FIELD: Final = re.compile(r"undeclared reference to 'device\.(\w+)' \(in container ''\)")
+_APPLIED: Final = re.compile(r"applied to '.*'")
+_CHECKED_NAMES: Final = (
+    ("google.protobuf.Duration", "duration"),
+    ("google.protobuf.Timestamp", "timestamp"),
+    ("null_type", "null"),
+)
 _NO_MATCH: Final = re.compile(r"found no matching overload for '(\w+)' applied to '\((.*)\)'")
 _BAD_INDEX: Final = re.compile(r"Index error: index=(-?\d+) ")
 _HAS_FIELD: Final = re.compile(r"\bhas\s*\(\s*device\s*\.\s*\w+\s*\)")
-# The interpreter compares numbers of two types, but its type checker lets no expression do so.
-_NUMBER_TYPES: Final = frozenset({"double", "int"})
-_TWO_NUMBERS: Final = re.compile(
-    r"found no matching overload for '_[<>]=?_' applied to '\((?:int|double), (?:int|double)\)'"
+_NO_OVERLOAD: Final = re.compile(r"^No matching overloads found : (?:\((.*?)\)\.)?@?(\w+)\((.*)\)$")
+_RUN_NAMES: Final = {"int64": "int", "uint64": "uint"}
+_NAMED_FUNCTIONS: Final = frozenset(function.name for function in FUNCTIONS)
+_NO_CONVERSION: Final = re.compile(
+    r"^(?:cannot convert (string) to (\w+)|(\w+) to (\w+) conversion failed"
+    r"|Type conversion error from '(\w+)' to '(\w+)')$"
 )
+_CONVERTED: Final = {
+    "Duration": "google.protobuf.Duration",
+    "Timestamp": "google.protobuf.Timestamp",
+}
+# The interpreter names the function of a list that fails.
+_NAMED: Final = re.compile(r"^\w+\(\): ")
+# cel-go has this macro of two variables by two names.
+_OTHER_NAME: Final = re.compile(r"\bexists_one(?=\s*\(\s*\w+\s*,\s*\w+\s*,)")
 _BARE_DEVICE: Final = "undeclared reference to 'device' "
 _MISSING_KEY: Final = re.compile(r'^Key not found in map : "?(.*?)"?$')
 
@@ -105,7 +103,7 @@ def _qualified(name: str, driver: str) -> tuple[str, str]:
     return (domain, identifier) if slash else (driver, name)
 
 
-def _attribute_value(attribute: DeviceAttribute) -> bool | int | str:
+def _attribute_value(attribute: DeviceAttribute) -> bool | bytes | int | str:
     if attribute.int_value is not None:
         return attribute.int_value
     if attribute.bool_value is not None:
@@ -172,81 +170,52 @@ class _Compiler:
     """Compiles twice: with the types of a device, for what is wrong, and without, to be run."""
 
     def __init__(self) -> None:
-        text, attribute = cel.Type.STRING, cel.Type("google.protobuf.Any")
-        quantity = _CHECKED_TYPES["quantity"]
-        checked = {
-            "device.driver": text,
-            "device.allowMultipleAllocations": cel.Type.BOOL,
-            "device.attributes": cel.Type.Map(text, cel.Type.Map(text, attribute)),
-            "device.capacity": cel.Type.Map(text, cel.Type.Map(text, quantity)),
-        }
-        self._check = _environment(checked, _CHECKED_TYPES, _CHECKED_TYPES).compile
-        untyped = dict.fromkeys(_NUMBER_TYPES, cel.Type.DYN)
-        self._compile = _environment(
-            {"device": cel.Type.Map(text, cel.Type.DYN)}, _RUN_TYPES, _RUN_TYPES | untyped
-        ).compile
+        self._check = checking().compile
+        self._environment = running()
 
     def compile(self, expression: str) -> cel.Expression | SelectorFailure:
         """Give the program, or what is wrong with the expression."""
+        # As long as the other, for what is wrong to be told at its place.
+        expression = _OTHER_NAME.sub("existsOne ", expression)
         fault = self._fault(expression)
         if fault:
             return SelectorFailure("compile", fault)
-        try:
-            return self._compile(expression)
-        except RuntimeError as error:
-            text = _compile_text(str(error), expression)
-            return SelectorFailure("compile", f"compilation failed: {text}")
+        untyped = self._environment.compile(expression, disable_check=True)
+        return self._environment.deserialize(rewritten(untyped.serialize()))
 
     def _fault(self, expression: str) -> str:
-        """Give what the types say against it; nothing where the device is used as a whole."""
+        """Give what the types say against it."""
         try:
             kind = self._check(expression).return_type().name()
         except RuntimeError as error:
             text = _compile_text(str(error), expression)
-            is_sound = _BARE_DEVICE in text or _compares_numbers(text)
-            return "" if is_sound else f"compilation failed: {text}"
+            if _BARE_DEVICE not in text:
+                return f"compilation failed: {text}"
+            return self._fault_of_whole(expression)
         # An attribute's type is not known.
         if kind in ("BOOL", "ERROR") or _HAS_FIELD.search(expression):
             return ""
         return f"must evaluate to bool or the unknown type, not {_type_name(kind)}"
 
-
-def _compares_numbers(text: str) -> bool:
-    """Whether all that the types say is that an integer is compared with another number."""
-    return text.count("ERROR: ") == len(_TWO_NUMBERS.findall(text))
-
-
-def _environment(
-    variables: dict[str, cel.Type], types: dict[str, cel.Type], results: dict[str, cel.Type]
-) -> cel.Env:
-    overloads: dict[str, dict[tuple[str, ...], cel.Overload]] = {}
-    for name, is_member, parameters, result, implementation in FUNCTIONS:
-        kinds = tuple(types[parameter].name() for parameter in parameters)
-        overloads.setdefault(name, {})[kinds] = cel.Overload(
-            "_".join((name.replace(".", "_"), *parameters)),
-            return_type=results[result],
-            parameters=[types[parameter] for parameter in parameters],
-            is_member=is_member,
-            impl=implementation,
-        )
-    return cel.NewEnv(
-        variables=variables,
-        extensions=[
-            ext_bindings.ExtBindings(),
-            ext_strings.ExtStrings(),
-            ext_optional.ExtOptional(),
-        ],
-        functions=[
-            cel.FunctionDecl(name, list(found.values())) for name, found in overloads.items()
-        ],
-    )
+    def _fault_of_whole(self, expression: str) -> str:
+        """Give the same where the device is used as a whole, so that its fields are not known."""
+        try:
+            checking(whole=True).compile(expression)
+        except RuntimeError as error:
+            return f"compilation failed: {_compile_text(str(error), expression)}"
+        return ""
 
 
 def _compile_text(text: str, expression: str) -> str:
     """Give the interpreter's text in cel-go's words."""
     text = re.sub(r" \[[A-Z_]+\]$", "", _CODE.sub("", text))
     text = _UNKNOWN_FIELD.sub(r"undefined field '\1'", text)
+    text = _APPLIED.sub(_with_own_names, text)
     return _NO_MATCH.sub(lambda match: _as_called(match, expression), text)
+
+
+def _with_own_names(match: re.Match[str]) -> str:
+    return functools.reduce(lambda text, names: text.replace(*names), _CHECKED_NAMES, match[0])
 
 
 def _as_called(match: re.Match[str], expression: str) -> str:
@@ -266,7 +235,7 @@ def _as_called(match: re.Match[str], expression: str) -> str:
 
 def _type_name(kind: str) -> str:
     """Give a type's name as cel-go writes it: map(string, int)."""
-    if kind.startswith("kubernetes."):
+    if kind.startswith(("kubernetes.", "net.")):
         return kind
     name = kind.lower().replace("<", "(").replace(">", ")")
     return name.replace("error", "google.protobuf.Any").replace("null", "null_type")
@@ -280,7 +249,11 @@ def _evaluate(program: cel.Expression, variables: dict[str, Any]) -> Answer:
     """
     device, added = variables, set[str]()
     while True:
-        value = program.eval(data={"device": device})
+        try:
+            value = program.eval(data={"device": device})
+        except (RuntimeError, TypeError, ValueError) as error:
+            # What the interpreter has no value for.
+            return SelectorFailure("runtime", _CODE.sub("", str(error)))
         kind = value.type().name()
         if kind == "BOOL":
             return bool(value.value())
@@ -303,17 +276,35 @@ def _evaluate(program: cel.Expression, variables: dict[str, Any]) -> Answer:
 
 def _run_text(text: str) -> str:
     """Give the interpreter's text in cel-go's words, for what is common."""
+    call = _NO_OVERLOAD.match(text)
+    if call is not None and call[2] in _NAMED_FUNCTIONS:
+        return _no_overload(call[2], f"{call[1] or ''}, {call[3]}")
     if text.startswith("No matching overloads found"):
         return NO_OVERLOAD
+    conversion = _NO_CONVERSION.match(text)
+    if conversion is not None:
+        kinds = [part for part in conversion.groups() if part]
+        own, other = kinds[0].lower(), _CONVERTED.get(kinds[1], kinds[1])
+        return f"type conversion error from '{own}' to '{other}'"
     index = _BAD_INDEX.match(text)
     if index is not None:
         return f"index out of bounds: {index[1]}"
+    text = _NAMED.sub("", text)
     return "division by zero" if text == "divide by zero" else text
 
 
+def _no_overload(name: str, types: str) -> str:
+    """Tell of a call of values of other types; which of ours bytes are is not known."""
+    known = [_RUN_NAMES.get(each, each) for each in types.split(", ") if each]
+    if "bytes" in known:
+        return NO_OVERLOAD
+    return f"{NO_OVERLOAD}: {name}({', '.join(known)})"
+
+
 def _no_bool(kind: str, value: object) -> str:
-    if is_version(value):
-        kind, reason = "kubernetes.Semver", "type conversion error from 'Semver' to 'bool'"
+    names = names_of(value)
+    if names is not None:
+        kind, reason = names[0], f"type conversion error from '{names[1]}' to 'bool'"
         return f"CEL result of type {kind} could not be converted to bool: {reason}"
     reason = f"unsupported native conversion from {kind} to 'bool'"
     if kind == "int":

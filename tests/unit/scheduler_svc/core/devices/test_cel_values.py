@@ -1,102 +1,142 @@
-"""Kubernetes' CEL functions on quantities, versions and lists, as its documentation has them."""
+"""Values of Kubernetes' types: equality, order, and what upstream refuses to compare."""
+
+import math
 
 import pytest
 
-from scheduler_svc.core.device_objects import Device
-from scheduler_svc.core.devices.cel_values import compare, quantity_value, version_value
-from scheduler_svc.core.devices.selectors import SelectorFailure, Selectors
-from scheduler_svc.core.errors import InputError
-
-NO_QUANTITY = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+from scheduler_svc.core.devices.cel_quantities import quantity_value
+from scheduler_svc.core.devices.cel_urls import url_value
+from scheduler_svc.core.devices.cel_values import (
+    NO_OVERLOAD,
+    as_string,
+    compare,
+    equals,
+    extreme,
+    includes,
+    index_of,
+    inserted,
+    is_among,
+    is_sorted,
+    last_index_of,
+    names_of,
+    size,
+    total,
+    up_to,
 )
-
-
-def ask(expression: str) -> object:
-    selectors = Selectors()
-    answer = selectors.matches(expression, selectors.traits("d", Device("x")))
-    return answer.text if isinstance(answer, SelectorFailure) else answer
+from scheduler_svc.core.devices.cel_versions import version_value
+from scheduler_svc.core.errors import InputError
+from tests.unit.scheduler_svc.core.devices.cel_asking import ask
 
 
 @pytest.mark.parametrize(
     "expression",
     [
+        'semver("1.0.0+build") == semver("1.0.0") && semver("1.0.0") != semver("1.0.1")',
         'quantity("1Gi") == quantity("1024Mi")',
-        'quantity("1500m").compareTo(quantity("2")) == -1',
-        'quantity("2").compareTo(quantity("2")) == 0',
-        'quantity("3").isGreaterThan(quantity("2"))',
-        'quantity("1").isLessThan(quantity("1500m"))',
-        'isQuantity("1.3Gi") && !isQuantity("1,3G") && !isQuantity("200K")',
-        'sign(quantity("-3")) == -1 && sign(quantity("0")) == 0',
-        'quantity("5").isInteger() && !quantity("50m").isInteger()',
-        'quantity("50000000G").asInteger() == 50000000000000000',
-        'quantity("9999999999999999").asApproximateFloat() > 1.0',
-        'quantity("50k").add(quantity("20")) == quantity("50020")',
-        'quantity("50k").add(20) == quantity("50020")',
-        'quantity("50k").sub(quantity("20")) == quantity("49980")',
-        'quantity("50k").sub(20) == quantity("49980")',
-        'semver("1.2.3").major() == 1 && semver("1.2.3").minor() == 2',
-        'semver("1.2.3").patch() == 3',
-        'semver("1.2.3").isLessThan(semver("1.10.0"))',
-        'semver("1.0.0").isGreaterThan(semver("1.0.0-rc.1"))',
-        'semver("1.0.0-alpha.2").isLessThan(semver("1.0.0-alpha.10"))',
-        'semver("1.0.0-2").isLessThan(semver("1.0.0-alpha"))',
-        'semver("1.0.0+build") == semver("1.0.0")',
-        'semver("v01.02", true) == semver("1.2.0") && semver("1.00.3", true).minor() == 0',
-        '!isSemver("01.0.0") && isSemver("v01.0.0", true) && !isSemver("1.0-rc", true)',
-        '"abc 123".find("[0-9]*$") == "123" && "x".find("y") == ""',
-        '"12 34".findAll("[0-9]+") == ["12", "34"] && "12 34".findAll("[0-9]+", 1) == ["12"]',
-        "[1, 2].isSorted() && ![2, 1].isSorted()",
-        "[2, 1, 2].sort() == [1, 2, 2] && [2, 1, 2].distinct() == [2, 1]",
-        "lists.range(3) == [0, 1, 2]",
-        "[1, 2, 3].slice(1, 3) == [2, 3] && [1].slice(0, 0) == []",
-        "[[1], [2]].flatten() == [1, 2] && [[[1]], [[2]]].flatten() == [[1], [2]]",
-        "[[[1]], [[2]]].flatten(2) == [1, 2] && [[1]].flatten(0) == [[1]]",
-        # Numbers of two types are compared.
-        'quantity("3").asApproximateFloat() > 2 && 4 >= quantity("3").asApproximateFloat()',
-        'quantity("3").asInteger() < 3.5 && semver("1.2.3").major() <= 1.5',
-        "[1, 3].sum() == 4 && [3, 1].min() == 1 && [3, 1].max() == 3",
-        "sets.contains([1, 2], [1]) && !sets.contains([1], [1, 2])",
-        "sets.equivalent([1, 1, 2], [2, 1]) && !sets.equivalent([1], [1, 2])",
-        "sets.intersects([1], [1, 2]) && !sets.intersects([1], [2])",
+        'url("http://h/a?") != url("http://h/a") && url("HTTP://h/") == url("http://h/")',
+        'dyn(semver("1.0.0")) != "1.0.0" && !("1.0.0" == dyn(semver("1.0.0")))',
+        'dyn(semver("1.0.0")) != null && !(dyn(semver("1.0.0")) == null)',
+        'quantity("512Mi") in [quantity("1"), quantity("0.5Gi")]',
+        'dyn(bytes("ab")).size() == 2 && string(dyn(bytes("ab"))) == "ab"',
+        'dyn(b"a") == b"a" && dyn(b"a") != b"b"',
+        '!(dyn(quantity("1")) in ["1"]) && !(dyn(semver("1.0.0")) in {"a": 1})',
+        '!(device.attributes["d"].missing in [])',
     ],
 )
-def test_what_kubernetes_says_is_true(expression: str) -> None:
+def test_what_is_equal(expression: str) -> None:
     assert ask(expression) is True
 
 
 @pytest.mark.parametrize(
     ("expression", "text"),
     [
+        ('dyn(semver("1.0.0")) == "1.0.0"', NO_OVERLOAD),
+        ('dyn(semver("1.0.0")) < "1.0.0"', "no such overload: _<_"),
+        ('size(dyn(semver("1.0.0"))) == 5', "no such overload: size"),
+        ('string(dyn(semver("1.0.0"))) == ""', "no such overload: string(kubernetes.Semver)"),
+        (
+            'dyn("x").isGreaterThan(semver("1.0.0"))',
+            "no such overload: isGreaterThan(string, kubernetes.Semver)",
+        ),
+        ('dyn(semver("1.0.0")).startsWith("1")', NO_OVERLOAD),
+        ('ip(dyn(semver("1.0.0"))) == ip("::1")', NO_OVERLOAD),
         ('quantity("50m").asInteger() == 1', "cannot convert value to integer"),
-        ('dyn("x").isGreaterThan(semver("1.0.0"))', "no such overload"),
-        ('semver("1.0.0").isGreaterThan(dyn("x"))', "no such overload"),
-        ("[].min() == 1", "min called on empty list"),
-        ("[1].slice(-1, 0) == []", "cannot slice(-1, 0), negative indexes not supported"),
+        ('dyn(quantity("1")).major() == 1', "no such overload: major(kubernetes.Quantity)"),
+        # The sum is no plain quantity upstream.
+        ('quantity("2") == quantity("1").add(1)', NO_OVERLOAD),
         (
-            "[1].slice(1, 0) == []",
-            "cannot slice(1, 0), start index must be less than or equal to end index",
+            'dyn(semver("1.0.0")) in ["1.0.0"]',
+            "internal error: runtime error: hash of unhashable type cel.Semver",
         ),
-        ("[1].slice(0, 2) == []", "cannot slice(0, 2), list is length 1"),
-        ("[[1]].flatten(-1) == []", "level must be non-negative"),
-        (
-            'quantity("x") == quantity("1")',
-            NO_QUANTITY,
-        ),
+        ("dyn(quantity('1')) in dyn('1')", NO_OVERLOAD),
+        ("int(dyn(true)) == 1", "no such overload: int(bool)"),
+        ("lists.range(1000001) == []", "operation cancelled: actual cost limit exceeded"),
     ],
 )
-def test_what_has_no_meaning_is_said_to_have_none(expression: str, text: str) -> None:
+def test_what_upstream_has_no_answer_to(expression: str, text: str) -> None:
     assert ask(expression) == text
 
 
-def test_an_empty_list_has_a_sum() -> None:
-    assert ask("[].sum() == 0") is True
-
-
-def test_values_are_read_or_refused() -> None:
+def test_values_have_an_order_and_an_equality() -> None:
+    one, two = version_value("1.0.0"), version_value("2.0.0")
     assert compare(quantity_value("1"), quantity_value("1000m")) == 0
-    assert compare(version_value("1.0.0"), version_value("2.0.0")) == -1
-    with pytest.raises(InputError, match=r"'1\.0\.x' is no semantic version"):
-        version_value("1.0.x")
-    with pytest.raises(InputError, match=r"No Major\.Minor\.Patch elements found"):
-        version_value("1.0")
+    assert compare(one, two) == -1
+    assert equals([url_value("http://h/?"), url_value("http://h/?")])
+    for left, right in ((one, quantity_value("1")), (url_value("/"), url_value("/"))):
+        with pytest.raises(InputError, match=NO_OVERLOAD):
+            compare(left, right)
+    assert names_of("text") is None
+    assert size(b"abc") == 3
+    assert as_string(b"abc") == "abc"
+
+
+def test_what_has_no_order_is_passed_over() -> None:
+    assert is_sorted([1, 1.5, 2])
+    assert not is_sorted([2, 1])
+    assert is_sorted([2, True, "x", math.nan, None, {}, {}])
+    assert extreme("min", 1)([2, True, "x", 1]) == 1
+    with pytest.raises(InputError, match="max called on empty list"):
+        extreme("max", -1)([])
+
+
+def test_a_sum_is_of_numbers_of_one_type() -> None:
+    assert total([1.5, 2.0]) == 3.5
+    assert total([2**63, 1]) == 2**63 + 1
+    with pytest.raises(InputError, match=NO_OVERLOAD):
+        total([1, 1.5])
+    with pytest.raises(InputError, match="integer overflow"):
+        total([2**63 - 1, 1])
+
+
+def test_places_in_lists_and_texts() -> None:
+    assert index_of([[1, True, 1.0], 1.0]) == 0
+    assert last_index_of([[1, True, 1.0], True]) == 1
+    assert index_of([[version_value("1.0.0")], version_value("1.0.0+b")]) == 0
+    assert index_of(["abcabc", "c", 3]) == 5
+    assert index_of(["abc", "", 9]) == last_index_of(["abc", "", 9]) == 9
+    assert last_index_of(["abcabc", "c", 4]) == 2
+    assert last_index_of(["abc", "c", 3]) == -1
+    assert last_index_of(["abcabc", "c"]) == 5
+    with pytest.raises(InputError, match="index out of range: -1"):
+        index_of(["abc", "c", -1])
+    with pytest.raises(InputError, match=NO_OVERLOAD):
+        index_of([5, "c"])
+
+
+def test_what_a_list_includes() -> None:
+    assert includes(["a", "a"])
+    assert includes([["a", "b"], "b"])
+    assert not includes([[1], True])
+    with pytest.raises(InputError, match="lists longer than 48 values"):
+        includes([[1] * 49, 2])
+    assert is_among([version_value("1.0.0"), [version_value("1.0.0")]])
+    assert not is_among([version_value("1.0.0"), {}])
+
+
+def test_a_key_is_inserted_once() -> None:
+    assert inserted([{"a": 1}, "b", 2]) == {"a": 1, "b": 2}
+    assert inserted([{"a": 1}, {"b": 2}]) == {"a": 1, "b": 2}
+    with pytest.raises(InputError, match="insert failed: key true already exists"):
+        inserted([{True: 1}, True, 2])
+    assert up_to(2) == [0, 1]
+    assert up_to(-1) == []

@@ -152,6 +152,42 @@ def test_a_device_may_be_used_as_a_whole() -> None:
     assert answer[0] == "compile"
 
 
+def test_a_device_as_a_whole_is_checked() -> None:
+    answer = ask("device + 1 == device.nothing.x")
+    assert isinstance(answer, tuple)
+    assert answer[0] == "compile"
+    aliased = 'cel.bind(all, device.attributes, all["nowhere.example"].size() == 0)'
+    assert ask(aliased) is True
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (f"int({MODEL}) == 1", "type conversion error from 'string' to 'int'"),
+        (
+            f'duration({MODEL}) == duration("1s")',
+            "type conversion error from 'string' to 'google.protobuf.Duration'",
+        ),
+        (f"{MODEL}.major() == 1", "no such overload: major(string)"),
+        ("[1].flatten(-1) == []", "level must be non-negative"),
+    ],
+)
+def test_conversions_and_calls_that_fail_say_of_what_types(expression: str, text: str) -> None:
+    assert ask(expression) == ("runtime", text)
+
+
+def test_a_value_that_the_interpreter_cannot_make_fails_the_expression() -> None:
+    answer = ask('[duration("1s")].transformMap(i, v, v) == {}')
+    assert isinstance(answer, tuple)
+    assert answer[0] == "runtime"
+
+
+def test_times_are_named_as_cel_go_names_them() -> None:
+    expression = 'duration("1s") == 1'
+    text = f"{NO_MATCH} '_==_' applied to '(duration, int)'"
+    assert ask(expression) == ("compile", at(expression, 16, text))
+
+
 def test_what_is_no_expression() -> None:
     answer = ask("device.driver ==")
     assert isinstance(answer, tuple)
