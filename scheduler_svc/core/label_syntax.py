@@ -87,6 +87,11 @@ def selector_fault(selector: LabelSelector | None) -> str:
     return ""
 
 
+def is_qualified_name(name: str) -> bool:
+    """Whether a name would do as the key of a label."""
+    return not _key_faults(name)
+
+
 def joined_faults(faults: Sequence[str]) -> str:
     """Make one text of several; what is the same is told once."""
     distinct = tuple(dict.fromkeys(faults))

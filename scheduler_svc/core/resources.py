@@ -10,10 +10,12 @@ pkg/scheduler/framework/types.go (`CalculateResource`), v1.36.3.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, Protocol
 
 import msgspec
 
+from scheduler_svc.core.label_syntax import is_qualified_name
 from scheduler_svc.core.objects import (
     Container,
     ContainerStatus,
@@ -73,9 +75,18 @@ class ContainerRequests(msgspec.Struct, frozen=True, gc=False):
         return [name for name, _ in self.amounts].index(resource)
 
 
+@lru_cache(maxsize=1024)
 def is_extended(name: str) -> bool:
-    """Whether `name` is an extended resource, such as nvidia.com/gpu."""
-    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+    """Whether `name` is an extended resource, such as nvidia.com/gpu.
+
+    One that could not be written into a quota counts for nothing.
+    """
+    return (
+        "/" in name
+        and "kubernetes.io/" not in name
+        and not name.startswith("requests.")
+        and is_qualified_name(f"requests.{name}")
+    )
 
 
 def is_scalar(name: str) -> bool:

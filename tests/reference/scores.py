@@ -43,7 +43,7 @@ def node_affinity(
     pod: Pod, feasible: list[HostedNode], settings: Settings
 ) -> dict[str, int] | None:
     affinities = [settings.added_affinity, affinity_of(pod)]
-    terms = [term for a in affinities if a is not None for term in a.preferred]
+    terms = [term for a in affinities if a is not None for term in a.preferred or ()]
     if not terms:
         return None
     sums = {

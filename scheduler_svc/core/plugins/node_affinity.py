@@ -71,7 +71,7 @@ class NodeAffinity(
     def __init__(self, added_affinity: NodeAffinityRules | None = None) -> None:
         required = added_affinity.required if added_affinity else None
         self._added_terms = required.node_selector_terms if required else None
-        self._added_preferred = added_affinity.preferred if added_affinity else ()
+        self._added_preferred = added_affinity.preferred if added_affinity else None
 
     def pre_filter(self, pod: PodInfo, cluster: Cluster) -> PreFilterResult:
         """Skip without any demand; find the only Nodes that metadata.name terms allow."""
@@ -103,20 +103,21 @@ class NodeAffinity(
         ]
 
     def pre_score(self, pod: PodInfo, cluster: Cluster) -> tuple[Status, Preferences | None]:
-        """Collect the preferred terms that count; Skip without any."""
+        """Collect the preferred terms that count; Skip where there is not even an empty list."""
         del cluster
         affinity = pod.shape.affinity
         rules = affinity.node_affinity if affinity else None
-        own = rules.preferred if rules else ()
-        if not own and not self._added_preferred:
+        own = rules.preferred if rules else None
+        if own is None and not self._added_preferred:
             return SKIP, None
+        own = own or ()
         faults = tuple(
             fault
             for number, term in enumerate(own)
             if term.weight != 0
             for fault in term_faults(term.preference, f"[{number}]")
         )
-        return SUCCESS, Preferences((*self._added_preferred, *own), faults)
+        return SUCCESS, Preferences((*(self._added_preferred or ()), *own), faults)
 
     def score(self, state: Preferences, nodes: NodeView) -> Int64Array:
         """Add up the weights of the preferred terms that match."""

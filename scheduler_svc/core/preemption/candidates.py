@@ -10,11 +10,14 @@ from typing import Final
 import msgspec
 
 from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.preemption.go_sort import go_sorted
 
 # A Pod that has not started counts as starting now: later than every time there is.
 _NOT_STARTED: Final = "\U0010ffff"
 # Makes every priority, an int32, positive: fewer victims are better, whatever their priority.
 _PRIORITY_SHIFT: Final = 2**31
+# Go sorts that many by insertion, which leaves those that tie as they are.
+_STABLE: Final = 12
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -31,6 +34,22 @@ class Candidate(msgspec.Struct, frozen=True):
 def by_importance(pod: PodInfo) -> tuple[int, str]:
     """Give a sort key: the Pod of the highest priority first, among equals the oldest."""
     return (-pod.shape.priority, pod.start_time or _NOT_STARTED)
+
+
+def in_order_of_importance(pods: list[PodInfo]) -> list[PodInfo]:
+    """Sort Pods as kube-scheduler does, which is not stable where they tie.
+
+    Each that has not started starts the moment it is looked at: before one that is looked at later.
+    """
+    is_unique = len(set(map(by_importance, pods))) == len(pods)
+    if is_unique or (len(pods) <= _STABLE and all(pod.start_time for pod in pods)):
+        return sorted(pods, key=by_importance)
+    return go_sorted(pods, _is_more_important)
+
+
+def _is_more_important(pod: PodInfo, other: PodInfo) -> bool:
+    mine, others = by_importance(pod), by_importance(other)
+    return mine < others or (mine == others and not pod.start_time)
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:

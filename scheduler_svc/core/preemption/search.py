@@ -22,7 +22,11 @@ from scheduler_svc.core.framework.nominated import ask_all, respected_pods
 from scheduler_svc.core.framework.post_filter import FailedAttempt
 from scheduler_svc.core.pods import Labels, PodInfo, PodShape
 from scheduler_svc.core.preemption.budgets import Budgets
-from scheduler_svc.core.preemption.candidates import Candidate, by_importance
+from scheduler_svc.core.preemption.candidates import (
+    Candidate,
+    by_importance,
+    in_order_of_importance,
+)
 from scheduler_svc.core.preemption.counting import ColumnCounting, FullCounting
 from scheduler_svc.core.preemption.nodes import SearchedNode
 from scheduler_svc.core.status import Code, Status
@@ -138,7 +142,7 @@ class Search:
             counting.remove_all()
             found = self._passing(nodes, self._filters, self._result.groups)
             for node in found:
-                node.take_turns(*self._budgets.split(sorted(node.pods, key=by_importance)))
+                node.take_turns(*self._budgets.split(in_order_of_importance(node.pods)))
             self._spare(counting, found, filters)
         for node in found:
             self._take(node)

@@ -205,7 +205,7 @@ def _node_affinity(arguments: NodeAffinityArgs, path: Path, log: MistakeLog) -> 
         for index, term in enumerate(affinity.required.node_selector_terms):
             _node_selector_term(term, (*required, index), log)
     preferred = (*path, "preferredDuringSchedulingIgnoredDuringExecution")
-    for index, preference in enumerate(affinity.preferred):
+    for index, preference in enumerate(affinity.preferred or ()):
         if preference.weight:
             _node_selector_term(preference.preference, (*preferred, index, "preference"), log)
 

@@ -25,6 +25,8 @@ _NODE_PODS: Final[_Amounts] = ("0", "1", "3", "1e1", "110", "2500m", 110, 250)
 _SCALARS: Final = (
     *("example.com/gpu", "example.com/fpga", "hugepages-2Mi", "hugepages-1Gi"),
     *("kubernetes.io/batch", "attachable-volumes-csi-x", "storage", "sub.example.com/x-1"),
+    # No names of a quota.
+    *("NVIDIA.com/gpu", "example.com/-gpu"),
 )
 _MODES: Final = ("Infeasible", "Deferred", "")
 
@@ -92,8 +94,9 @@ def _ask(r: Random, spec: Manifest) -> None:
             if chance(r, 0.5):
                 container["restartPolicy"] = "Always"
     if chance(r, 0.15):
+        # Not with what follows: kube-scheduler adds it to a fraction of Mi or Gi each time it asks.
         spec["overhead"] = _amounts(r)
-    if chance(r, 0.25):
+    elif chance(r, 0.3):
         asked = _amounts(r, has_scalars=False)
         if chance(r, 0.3):
             asked[r.choice(["hugepages-2Mi", "hugepages-1Gi"])] = r.choice(_WHOLE)

@@ -34,7 +34,10 @@ def odd_affinity(r: Random, pods: Sequence[Manifest], nodes: Sequence[Manifest])
         spec = pod["spec"]
         if chance(r, 0.3):
             spec["nodeSelector"] = r.choice(
-                [{}, {"empty": ""}, {"disk": "ssd"}, {"gen": r.choice(_NUMBERS)}, None]
+                [
+                    *({}, {"empty": ""}, {"empty": None}, {"disk": "ssd"}),
+                    *({"gen": r.choice(_NUMBERS)}, None),
+                ]
             )
         if chance(r, 0.8):
             spec.setdefault("affinity", {})["nodeAffinity"] = _node_affinity(r, names)
@@ -46,7 +49,7 @@ def _label(r: Random, node: Manifest) -> None:
     if chance(r, 0.5):
         labels["gen"] = r.choice(_NUMBERS)
     if chance(r, 0.3):
-        labels["empty"] = ""
+        labels["empty"] = r.choice(["", None])
     if chance(r, 0.2):
         labels["example.com/odd"] = r.choice(_VALUES)
     if chance(r, 0.1):
@@ -68,7 +71,7 @@ def _node_affinity(r: Random, names: list[str]) -> Manifest:
     if chance(r, 0.6):
         made[_PREFERRED] = [
             {"weight": r.choice([1, 1, 37, 100]), "preference": _term(r, names)}
-            for _ in range(r.choice([1, 2, 4]))
+            for _ in range(r.choice([0, 1, 2, 4]))
         ]
     return made
 
@@ -100,7 +103,8 @@ def _expression(r: Random) -> Manifest:
 
 def _field(r: Random, names: list[str]) -> Manifest:
     value = r.choice([*names, *names, "nowhere"])
-    return {"key": "metadata.name", "operator": r.choice(["In", "In", "NotIn"]), "values": [value]}
+    key = "metadata.uid" if chance(r, 0.05) else "metadata.name"
+    return {"key": key, "operator": r.choice(["In", "In", "NotIn"]), "values": [value]}
 
 
 def odd_taints(r: Random, pods: Sequence[Manifest], nodes: Sequence[Manifest]) -> list[Manifest]:

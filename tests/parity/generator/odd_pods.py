@@ -110,6 +110,10 @@ def odd_lives(r: Random, pods: Sequence[Manifest], nodes: Sequence[Manifest]) ->
     names = [name_of(node) for node in nodes]
     for pod in pods:
         _age(r, pod, names)
+    if chance(r, 0.4):
+        # As who writes manifests by hand leaves it.
+        for pod in pods:
+            pod["status"].pop("startTime", None)
     return [made for number in range(r.choice([0, 1, 3])) for made in _budget(r, number)]
 
 

@@ -94,5 +94,6 @@ def test_the_mixed_pool_is_decoded_as_it_is_written() -> None:
     assert node_affinity.required is not None
     expression = node_affinity.required.node_selector_terms[0].match_expressions[0]
     assert expression.values == ("zone-0", "zone-1")
+    assert node_affinity.preferred is not None
     assert node_affinity.preferred[0].weight == 50
     assert sum(pod.spec.node_selector == {"disk": "ssd"} for pod in decoded) == 2

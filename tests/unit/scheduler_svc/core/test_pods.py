@@ -93,6 +93,7 @@ def test_a_pod_as_the_api_tells_it() -> None:
     assert affinity.required.node_selector_terms == (
         NodeSelectorTerm((Requirement("zone", "In", ("a",)),)),
     )
+    assert affinity.preferred is not None
     assert affinity.preferred[0].weight == 5
     assert affinity.preferred[0].preference.match_fields == (
         Requirement("metadata.name", "In", ("n1",)),

@@ -43,6 +43,13 @@ def granted(name: str, in_use: Amounts | None, allocated: Amounts | None = None)
         ("kubernetes.io/batch", False, True),
         ("sub.kubernetes.io/batch", False, True),
         ("requests.example.com/gpu", False, False),
+        # Those could be in no quota.
+        ("NVIDIA.com/gpu", False, False),
+        ("example.com/", False, False),
+        ("/gpu", False, False),
+        ("example.com/gpu/1", False, False),
+        (f"example.com/{'g' * 63}", True, True),
+        (f"example.com/{'g' * 64}", False, False),
         ("cpu", False, False),
         ("memory", False, False),
         ("ephemeral-storage", False, False),

@@ -86,7 +86,8 @@ def test_node_selectors(selector: dict[str, str], expected: set[str]) -> None:
         ([term(fields=[named("a1", operator="NotIn")])], {"a2", "b5", "bare"}),
         ([term(fields=[named("unheard-of", operator="NotIn")])], ALL),
         ([term(fields=[named("a1", "a2")])], set()),
-        ([term(fields=[where("metadata.namespace", "NotIn", "a1")])], set()),
+        ([term(fields=[where("metadata.namespace", "In", "a1")])], set()),
+        ([term(fields=[where("metadata.namespace", "NotIn", "a1")])], ALL),
         ([term(where("zone", "In", "a"), fields=[named("a1", operator="NotIn")])], {"a2"}),
         ([term()], set()),
         ([term(), term(where("disk", "Exists"))], {"a2"}),
@@ -137,6 +138,13 @@ def test_names_that_contradict_one_another() -> None:
     conflict = term(fields=[named("a1"), named("a2")])
     result = pre_filter(make_pod_info(affinity=required(conflict, conflict)))
     assert result.status == Status(UNRESOLVABLE, ("pod affinity terms conflict",))
+
+
+def test_a_pod_with_an_empty_list_of_preferences_is_scored_all_the_same() -> None:
+    plugin = NodeAffinity()
+    for rules, is_skipped in ((preferred(), False), (NodeAffinityRules(), True)):
+        status, _ = plugin.pre_score(make_pod_info(affinity=rules), Cluster())
+        assert (status == SKIP) is is_skipped
 
 
 @pytest.mark.parametrize(

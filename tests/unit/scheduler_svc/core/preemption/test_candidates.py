@@ -3,7 +3,12 @@
 import pytest
 
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.core.preemption.candidates import Candidate, by_importance, choose
+from scheduler_svc.core.preemption.candidates import (
+    Candidate,
+    by_importance,
+    choose,
+    in_order_of_importance,
+)
 from tests.unit.scheduler_svc.core.preemption.building import pod
 
 
@@ -21,6 +26,24 @@ def test_higher_priorities_come_first_then_those_that_run_longer() -> None:
     ]
     names = [p.name for p in sorted(pods, key=by_importance)]
     assert names == ["high", "old", "young", "not-started", "low"]
+
+
+def test_of_pods_that_tie_the_first_is_more_important_as_long_as_they_are_few() -> None:
+    pods = [pod(f"p{number}", 5, started="09:00") for number in range(12)]
+    assert in_order_of_importance(pods) == pods
+    more = [*pods, *(pod(f"q{number}", 5 + number % 2, started="09:00") for number in range(12))]
+    ordered = in_order_of_importance(more)
+    assert ordered != sorted(more, key=by_importance)
+    assert [p.priority for p in ordered] == [6] * 6 + [5] * 18
+
+
+def test_of_pods_that_have_not_started_the_last_is_more_important() -> None:
+    """Each starts the moment it is looked at, before the one that is looked at next."""
+    waiting = [pod(f"w{number}", 5, started=None) for number in range(3)]
+    started = [pod("s0", 5), pod("s1", 5)]
+    pods = [waiting[0], started[0], waiting[1], started[1], waiting[2], pod("high", 6)]
+    names = [p.name for p in in_order_of_importance(pods)]
+    assert names == ["high", "s0", "s1", "w2", "w1", "w0"]
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,7 @@ def test_every_field() -> None:
     added = profile.args["NodeAffinity"]
     assert isinstance(added, NodeAffinityArgs)
     assert isinstance(added.added_affinity, NodeAffinity)
+    assert added.added_affinity.preferred is not None
     assert added.added_affinity.preferred[0].weight == 3
     assert extender.http_timeout_seconds == 3
     assert extender.tls_config is not None
