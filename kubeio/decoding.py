@@ -111,6 +111,9 @@ class Query(Generic[T]):
         As the API takes them; "" for all.
     page_size
         Objects in a page of a list.
+    note
+        Told of each object that a watch says is there, with the line that says so; it must not
+        raise.
     """
 
     resource: ResourcePath
@@ -119,6 +122,7 @@ class Query(Generic[T]):
     field_selector: str = ""
     label_selector: str = ""
     page_size: int = 500
+    note: Callable[[T, bytes], None] | None = None
 
     def parameters(self) -> dict[str, str]:
         """Give the selectors as a query."""
@@ -145,6 +149,7 @@ class ObjectDecoder(Generic[T]):
         self._decode_bare_event = msgspec.json.Decoder(_BareEvent).decode
         self._decode_raw_event = msgspec.json.Decoder(_RawEvent).decode
         self._convert = query.convert
+        self._note = query.note
         self._name = str(query.resource)
 
     def page(self, body: bytes) -> ListPage:
@@ -196,7 +201,10 @@ class ObjectDecoder(Generic[T]):
             event = self._read_event(line)
             if event.type in OBJECT_EVENTS:
                 decoded = event.object
-                return event.type, Decoded(decoded.metadata, self._converted(decoded))
+                converted = self._converted(decoded)
+                if self._note is not None and event.type != "DELETED":
+                    self._note(converted, line)
+                return event.type, Decoded(decoded.metadata, converted)
         except RecursionError:
             return self.event(shallow(line))
         except ValueError as error:

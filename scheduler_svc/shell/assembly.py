@@ -16,6 +16,7 @@ from kubeio.reflector import Reflector
 from kubeio.serving import HttpsServer
 from kubeio.watch_metrics import WatchMetrics
 from scheduler_svc.core.events import ProfileRemoved, ProfileSet
+from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.scheduler import Scheduler, Timing
 from scheduler_svc.shell.access import Access
 from scheduler_svc.shell.attempt_metrics import AttemptMetrics
@@ -75,8 +76,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
     """
     memory, plugins, events = DecisionMemory(), PluginMetrics(), EventMetrics()
     scheduler = _make_scheduler(plan, identity, memory, plugins)
-    inbox = Inbox()
-    asking = Asking(FullObjects(access.client), ExtenderMetrics())
+    inbox, asking = Inbox(), Asking(FullObjects(access.client), ExtenderMetrics())
     writers = make_writers(plan, identity, access, hooks, scheduler, inbox, asking=asking)
     attempts = AttemptMetrics(tuple(profile.scheduler_name for profile in plan.profiles))
     feeds = RunningFeeds(ApiServerFeeds(access.client, seed=identity.seed), inbox.put)
@@ -85,6 +85,7 @@ def assemble(plan: StartPlan, identity: Identity, access: Access, hooks: Hooks) 
         put=inbox.put,
         plugins={name for profile in plan.profiles for name in profile.plugin_names},
         pod_annotations=plan.pod_annotations,
+        follow_pods=partial(_follow_pods, plan, scheduler, asking.objects),
         more_views=_views_for_extenders(plan, asking.objects),
         on_listed=hooks.on_listed,
         seed=identity.seed,
@@ -217,6 +218,19 @@ def _make_executor(
         attempt_metrics=attempts,
         plugin_metrics=plugins,
         journal=Journal(attempts, plugins=plugins, memory=memory, dry_run=plan.options.dry_run),
+    )
+
+
+def _follow_pods(
+    plan: StartPlan, scheduler: Scheduler, objects: FullObjects, view: View[PodInfo]
+) -> View[PodInfo]:
+    """Have the Pods kept that extenders will be asked about, if there are extenders."""
+    extenders = core_extenders(plan.extenders, plan.configuration)
+    if not plan.extenders:
+        return view
+    return objects.pending.follow(
+        view,
+        lambda pod: pod.scheduler_name in scheduler.profiles and bool(extenders.deciding(pod)),
     )
 
 

@@ -10,6 +10,7 @@ from kubeio.outage import Outage
 from kubeio.reflector import Reflector
 from kubeio.source import ReflectorClient, Timing
 from scheduler_svc.core.events import Event
+from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.decode import node_view, pod_view, priority_class_view
 from scheduler_svc.shell.object_views import object_views
@@ -37,6 +38,8 @@ class Reflectors:
         Names of the enabled plugins, which decide what is watched.
     pod_annotations
         What is kept of the annotations of Pods.
+    follow_pods
+        Makes the view of Pods one that tells somebody else, too.
     more_views
         By a name for metrics and checks.
     on_listed
@@ -57,6 +60,7 @@ class Reflectors:
         put: Callable[[Event], None],
         plugins: Collection[str],
         pod_annotations: frozenset[str] = frozenset(),
+        follow_pods: Callable[[View[PodInfo]], View[PodInfo]] = lambda view: view,
         more_views: Mapping[str, View[Any]] | None = None,
         on_listed: Callable[[], None],
         seed: int,
@@ -71,7 +75,7 @@ class Reflectors:
         self._began_seconds = read_monotonic_seconds()
         views: Mapping[str, View[Any]] = {
             "nodes": node_view(),
-            "pods": pod_view(pod_annotations),
+            "pods": follow_pods(pod_view(pod_annotations)),
             **object_views(plugins),
             "priorityclasses": priority_class_view(),
             "failed-pods": refusal_view(),

@@ -1,7 +1,7 @@
 """Nodes and Pods with all their fields, as extenders want them that keep no view of their own.
 
 The view of Nodes is kept only where some extender needs it. Pods are read when they are asked
-about.
+about, but for those that the watch has just told of.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from kubeio.errors import ApiError, KubeError, NotFoundError
 from kubeio.resources import ResourcePath
 from scheduler_svc.core.effects import PodReference
 from scheduler_svc.shell.binding_request import pod_path
+from scheduler_svc.shell.extenders.pending_pods import PendingPods
 from scheduler_svc.shell.extenders.wire import ExtenderError
 from scheduler_svc.shell.view import View
 
@@ -71,6 +72,7 @@ class FullObjects:
     def __init__(self, client: KubeClient) -> None:
         self._client = client
         self._nodes: dict[str, bytes] = {}
+        self.pending = PendingPods()
         self._turns = asyncio.Semaphore(READ_CONCURRENCY)
 
     def node_view(self) -> View[FullNode]:
@@ -103,13 +105,16 @@ class FullObjects:
         return found
 
     async def pod(self, pod: PodReference, version: str = "") -> msgspec.Raw:
-        """Read a Pod, not older than in a `version`: so the API server need not ask etcd.
+        """Give a Pod as the watch told of it in a `version`; else read it, not older than that.
 
         Raises
         ------
         ExtenderError
             Where it cannot be read, is gone, or another one has its name.
         """
+        kept = self.pending.take(pod.uid, version)
+        if kept is not None:
+            return kept
         body = await self._read(pod_path(pod), version)
         if body is None or msgspec.json.decode(body, type=_Identified).metadata.uid != pod.uid:
             raise ExtenderError(f'pods "{pod.name}" not found')

@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from kubeio.changes import Deleted, Listed, Upserted
+from kubeio.decoding import ObjectDecoder
 from kubeio.response import Response
 from scheduler_svc.core.effects import PodReference
+from scheduler_svc.shell.decode import pod_view
 from scheduler_svc.shell.extenders.full_objects import FullNode, FullObjects
 from scheduler_svc.shell.extenders.wire import ExtenderError
 from tests.unit.scheduler_svc.shell.extenders.rig import POD, POD_PATH, pod_json
@@ -72,6 +74,16 @@ async def test_a_pod_is_read_as_it_is() -> None:
     assert await some.pod(POD, "7") == msgspec.Raw(pod_json().body)
     assert [r.path for r in api.requests] == [POD_PATH] * 2
     assert api.queries == [None, {"resourceVersion": "7"}]
+
+
+async def test_a_pod_that_the_watch_told_of_is_not_read() -> None:
+    api, some = objects()
+    view = some.pending.follow(pod_view(), lambda _: True)
+    document = {"metadata": {"name": "p", "uid": "uid-p", "resourceVersion": "7"}, "spec": {}}
+    line = msgspec.json.encode({"type": "ADDED", "object": document})
+    ObjectDecoder(view.query).event(line)
+    assert msgspec.json.decode(await some.pod(POD, "7")) == document
+    assert api.requests == []
 
 
 @pytest.mark.parametrize(
