@@ -69,10 +69,13 @@ class Holdings:
             return not self._choosing[device.id][claim]
         return not self._is_in_use(device)
 
-    def may_be_had(self, wanted: Wanted, device: PublishedDevice) -> bool:
-        """Whether a request could have the device if nothing else were chosen."""
-        is_kept = not wanted.is_admin and self._allocated.is_exclusive(device.id)
-        return not is_kept and not _is_kept_away(device.taints, wanted.tolerations)
+    def is_held(self, wanted: Wanted, device: PublishedDevice) -> bool:
+        """Whether a request could not have the device even if nothing else were chosen."""
+        return not wanted.is_admin and self._allocated.is_exclusive(device.id)
+
+    def is_tolerated(self, wanted: Wanted, device: PublishedDevice) -> bool:
+        """Whether no taint of the device keeps the request away."""
+        return not _is_kept_away(device.taints, wanted.tolerations)
 
     def _is_in_use(self, device: PublishedDevice) -> bool:
         return self._allocated.is_exclusive(device.id) or (

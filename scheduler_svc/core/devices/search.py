@@ -197,19 +197,23 @@ class Search:
         return possible is not None and possible[start] < needed
 
     def _possible_devices(self, wanted: Wanted) -> list[int]:
-        """Count from each position on the devices that nothing rules out from the outset."""
+        """Count from each position on the devices that nothing rules out from the outset.
+
+        One that an expression fails for counts as many: to come upon it fails the search.
+        """
         counts = [0]
         for device, pool in reversed(self._devices):
-            can_be_had = (
-                self._holdings.may_be_had(wanted, device)
-                and device.id not in pool.hidden
-                and not any(
-                    self._selectors.matches(expression or "", device.traits) is False
-                    for expression in (*wanted.class_expressions, *wanted.expressions)
-                )
-            )
-            counts.append(counts[-1] + can_be_had)
+            counts.append(counts[-1] + self._possible_count(wanted, device, pool))
         return counts[::-1]
+
+    def _possible_count(self, wanted: Wanted, device: PublishedDevice, pool: PoolView) -> int:
+        if self._holdings.is_held(wanted, device):
+            return 0
+        for expression in (*wanted.class_expressions, *wanted.expressions):
+            answer = self._selectors.matches(expression or "", device.traits)
+            if answer is not True:
+                return MAX_DEVICES_OF_CLAIM if isinstance(answer, SelectorFailure) else 0
+        return int(self._holdings.is_tolerated(wanted, device) and device.id not in pool.hidden)
 
     def _take_this(
         self,

@@ -50,6 +50,15 @@ _EXPRESSIONS: Final = (
     'D.model.startsWith("h")',
     'device.driver.matches("^g.*e$")',
     '["a100"].exists(m, m == D.model)',
+    'D.firmware == "1.2.3"',
+    '"1.2.3" != D.firmware',
+    'D.firmware in ["1.2.3", "2.0.0"]',
+    "D.numa < 1.5",
+    'isIP(D.model) || D.model in ["h100"]',
+    'D.exists(name, value, name == "numa" && value == 1)',
+    "!format.dns1123Label().validate(D.model).hasValue()",
+    'C.memory in [quantity("40960Mi"), quantity("0.5Gi")]',
+    "[3, 1].sortBy(n, -n).indexOf(D.numa) == 1",
 )
 
 

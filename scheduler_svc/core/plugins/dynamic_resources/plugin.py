@@ -11,7 +11,7 @@ from typing import Final
 from scheduler_svc.core.cluster import Cluster
 from scheduler_svc.core.cluster_objects import ObjectKind, ObjectName, object_key
 from scheduler_svc.core.columns import Int64Array, NodeView
-from scheduler_svc.core.device_objects import ResourceClaim
+from scheduler_svc.core.device_objects import Allocation, ResourceClaim
 from scheduler_svc.core.devices.demands import Claim
 from scheduler_svc.core.devices.extended_resources import container_demand
 from scheduler_svc.core.devices.inventory import DeviceInventory
@@ -262,10 +262,10 @@ class DynamicResources(
         if solved is None:
             return Status(Code.ERROR, ("claim allocation not found for node",))
         flavour, solution = solved
-        allocations = {
-            claim.uid: allocation_of(claim, chosen, node_name)
-            for claim, chosen in zip(flavour.claims, solution, strict=True)
-        }
+        allocations: dict[str, Allocation] = {}
+        for claim, chosen in zip(flavour.claims, solution, strict=True):
+            # Of a claim that the Pod names twice the first allocation counts, as upstream.
+            allocations.setdefault(claim.uid, allocation_of(claim, chosen, node_name))
         made = None
         if flavour.made is not None:
             made = MadeClaim(flavour.claims[-1].demand.spec, flavour.made.mappings)

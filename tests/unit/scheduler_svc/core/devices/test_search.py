@@ -18,7 +18,7 @@ from tests.device_builders import (
     result,
     wanted,
 )
-from tests.unit.scheduler_svc.core.devices.searching import held, solve
+from tests.unit.scheduler_svc.core.devices.searching import FAILED, held, solve
 
 NODE = make_node_info("n1")
 NOT_FOUND = 'deviceclass.resource.k8s.io "x" not found'
@@ -243,6 +243,22 @@ def test_too_few_devices_are_noticed_at_once(count: int) -> None:
     assert solve(cluster(*devices), spec, step_limit=1000) == "none"
     enough = claim_spec(request(count=12, selectors=[{"cel": {"expression": odd}}]))
     assert len(solve(cluster(*devices), enough, step_limit=1000)[0]) == 12
+
+
+def test_an_expression_that_fails_is_found_though_too_few_devices_are_left() -> None:
+    """As upstream comes upon the device once the first request lets it go."""
+    devices = [device("d0", model="a"), device("d1", numa=1), device("d2", numa=0)]
+    odd = 'device.attributes["gpu.example"].numa == 1'
+    spec = claim_spec(request("any"), request("odd", count=3, expression=odd))
+    text = f"{FAILED}claim default/c0: selector #0: CEL runtime error: no such key: numa"
+    assert solve(cluster(*devices), spec) == text
+    taken = allocation(result("d0"))
+    assert (
+        solve(
+            device_cluster([NODE], make_slice("n1", devices, nodeName="n1"), held("x", taken)), spec
+        )
+        == "none"
+    )
 
 
 def test_devices_for_other_nodes_are_left_out() -> None:

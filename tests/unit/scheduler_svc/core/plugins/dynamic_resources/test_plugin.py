@@ -215,6 +215,16 @@ def work(here: Stage, pod: Any, node: str = "n1") -> BindClaims:
     return payload
 
 
+def test_of_a_claim_that_is_named_twice_the_first_allocation_counts() -> None:
+    here = stage(local("n1", device("d0"), device("d1"), device("d2")), make_claim("c"))
+    pod = make_claiming_pod("p", "c", "c")
+    reserve(here, pod)
+    answer = here.plugin.pre_bind(pod, "n1", here.cluster)
+    assert isinstance(answer, PreBindWork)
+    allocations = [write.allocation for write in answer.payload.writes]
+    assert {r.device for each in allocations for r in each.devices.results} == {"d0"}
+
+
 def test_reserved_devices_are_taken_until_they_are_given_back() -> None:
     here = stage(local("n1"), make_claim("c"), make_claim("d"))
     pod, other = make_claiming_pod("p", "c"), make_claiming_pod("q", "d")
