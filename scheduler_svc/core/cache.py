@@ -239,6 +239,7 @@ class Speculation:
         # One within another undoes only what is its own.
         self._start = len(self._done)
         self._freed: list[tuple[RowArray, Int64Array]] = []
+        self._forgotten = cluster.columns.ports.forgotten
 
     def add(self, pod: PodInfo, row: int) -> None:
         """Count a Pod on the Node of `row`."""
@@ -261,9 +262,11 @@ class Speculation:
         while len(self._done) > self._start:
             pod, row, sign = self._done.pop()
             self._cluster.count(pod, row, -sign)
+        self._cluster.columns.ports.restore(self._forgotten)
 
     def _count(self, pod: PodInfo, row: int, sign: int) -> None:
         self._cluster.count(pod, row, sign)
+        self._cluster.columns.ports.forget(row, pod.shape.host_ports, sign)
         self._done.append((pod, row, sign))
 
 

@@ -1,7 +1,7 @@
 """Host ports in use, counted per Node.
 
-Deliberate difference from upstream, whose set of ports forgets an entry that two
-Pods share as soon as one of them leaves: here the port stays taken until both have.
+Upstream's set of ports forgets an entry that two Pods share as soon as one of them leaves. Here
+the port stays taken until both have; only who asks what would be if Pods left has it forgotten.
 Source: pkg/scheduler/framework/types.go and
 staging/src/k8s.io/kube-scheduler/framework (`HostPortInfo`), v1.36.3.
 """
@@ -28,6 +28,23 @@ class PortIndex:
         self._capacity = capacity
         self._exact: dict[HostPort, _Counts] = {}
         self._any_address: dict[tuple[str, int], _Counts] = {}
+        # The rows on which a port counts as free, whoever holds it.
+        self._forgotten: dict[HostPort, frozenset[int]] = {}
+
+    @property
+    def forgotten(self) -> dict[HostPort, frozenset[int]]:
+        """What to give to `restore`."""
+        return dict(self._forgotten)
+
+    def restore(self, forgotten: dict[HostPort, frozenset[int]]) -> None:
+        """Have those ports be forgotten that were."""
+        self._forgotten = forgotten
+
+    def forget(self, row: int, ports: Iterable[HostPort], sign: int) -> None:
+        """Take the ports of a Pod for free whoever else holds them (`sign` -1), or no more (1)."""
+        for port in ports:
+            rows = self._forgotten.get(port, frozenset())
+            self._forgotten[port] = rows | {row} if sign < 0 else rows - {row}
 
     def add(self, row: int, ports: Iterable[HostPort], sign: int) -> None:
         """Count the ports of one Pod in (`sign` 1) or out (-1)."""
@@ -55,13 +72,24 @@ class PortIndex:
 
     def _conflicting(self, protocol: str, port: int, address: str) -> Iterable[_Counts]:
         if address == EVERY_ADDRESS:
-            candidates = [self._any_address.get((protocol, port))]
-        else:
-            candidates = [
-                self._exact.get((protocol, port, address)),
-                self._exact.get((protocol, port, EVERY_ADDRESS)),
-            ]
-        return [counts for counts in candidates if counts is not None]
+            counts = self._any_address.get((protocol, port))
+            return [] if counts is None else [self._without_forgotten(counts, protocol, port)]
+        exact = [(protocol, port, address), (protocol, port, EVERY_ADDRESS)]
+        return [
+            self._without_forgotten(self._exact[key], *key) for key in exact if key in self._exact
+        ]
+
+    def _without_forgotten(
+        self, counts: _Counts, protocol: str, port: int, address: str | None = None
+    ) -> _Counts:
+        """Leave out what is forgotten of a port, at one address or at all of them."""
+        for key, rows in self._forgotten.items():
+            is_counted = key[:2] == (protocol, port) and address in (None, key[2])
+            if is_counted and rows:
+                at = sorted(rows)
+                counts = counts.copy()
+                counts[at] -= self._exact[key][at]
+        return counts
 
     def grow(self, capacity: int) -> None:
         """Make room for `capacity` rows."""

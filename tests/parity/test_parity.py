@@ -31,4 +31,4 @@ def test_every_pod_and_node_is_decided_as_recorded(family: str) -> None:
 
 def test_all_recordings_are_compared() -> None:
     names = [case.name for family in families() for case in cases(family)]
-    assert len(names) == len(set(names)) == 209
+    assert len(names) == len(set(names)) == 214

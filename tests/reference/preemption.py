@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from scheduler_svc.core.disruption_objects import PodDisruptionBudget
 from scheduler_svc.core.objects import Pod
 from tests.reference.cluster import HostedNode
 from tests.reference.filters import FILTERS
+from tests.reference.matching import host_ports
 from tests.reference.settings import Settings
 
 NO_VICTIMS = ("UnschedulableAndUnresolvable", ["No preemption victims found for incoming pod"])
@@ -54,10 +56,12 @@ def victims_on(
     if not lower:
         return NO_VICTIMS
     staying = [other for other in node.pods if other not in lower]
+    for other in lower:
+        staying = _with_ports_freed(staying, other)
     found = rejection(pod, HostedNode(node.node, staying), nominated)
     if found is not None:
         return found
-    lower.sort(key=_importance)
+    lower = _sorted(lower)
     violating, others = _split(lower, budgets)
     victims = []
     violation_count = 0
@@ -66,6 +70,7 @@ def victims_on(
             staying.append(other)
         else:
             victims.append(other)
+            staying = _with_ports_freed(staying, other)
             violation_count += other in violating
     victims.sort(key=_importance)
     return Victims(tuple(victim.metadata.name for victim in victims), violation_count)
@@ -73,6 +78,32 @@ def victims_on(
 
 def _importance(pod: Pod) -> tuple[int, str]:
     return (-priority(pod), pod.status.start_time or "~")
+
+
+def _sorted(pods: Sequence[Pod]) -> list[Pod]:
+    """Insert one after the other, as Go does with twelve; of those not started the later first."""
+    ordered: list[Pod] = []
+    for pod in pods:
+        place = len(ordered)
+        while place and (
+            _importance(pod) < _importance(ordered[place - 1])
+            or (_importance(pod) == _importance(ordered[place - 1]) and not pod.status.start_time)
+        ):
+            place -= 1
+        ordered.insert(place, pod)
+    return ordered
+
+
+def _with_ports_freed(pods: Sequence[Pod], leaving: Pod) -> list[Pod]:
+    """Have nobody hold the ports of a Pod that leaves: to upstream a Node's ports are a set."""
+    freed = set(host_ports(leaving))
+    return [_without_ports(pod) if freed & set(host_ports(pod)) else pod for pod in pods]
+
+
+def _without_ports(pod: Pod) -> Pod:
+    """Leave out the ports, of which each Pod has one here."""
+    containers = tuple(replace(container, ports=()) for container in pod.spec.containers)
+    return replace(pod, spec=replace(pod.spec, containers=containers))
 
 
 def _split(

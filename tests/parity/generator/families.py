@@ -30,7 +30,6 @@ from tests.parity.generator.odd_volumes import odd_volumes
 from tests.parity.generator.pods import (
     add_ports,
     nominate,
-    part_ports,
     place,
     pod,
     prioritize,
@@ -87,7 +86,6 @@ _SEVERAL_NAMESPACES: Final = frozenset(
     {"interpod", "spread", "mixed", "contention", "corner-spread", "odd-rules", "odd-all"}
 )
 _DENSE: Final = frozenset({"preemption", "nominated", "contention", "odd-lives", "odd-selectors"})
-_EVICTING_FROM_PORTS: Final = frozenset({"everything", "odd-all"})
 _CORNERS: Final = ("corner-devices", "corner-volumes", "corner-pods", "corner-spread")
 _MANY: Final = frozenset({"mixed", "everything"})
 _Change = Callable[[Random, Sequence[Manifest], Sequence[Manifest]], list[Manifest]]
@@ -117,8 +115,6 @@ def snapshot(family: str, seed: int, pending_count: int = PENDING_COUNT) -> list
     for target in pods:
         _add_rules(r, family, target, nodes)
     others = [*_namespaces(r, family), *_services(r, family), *_add_objects(r, family, pods, nodes)]
-    if family in _EVICTING_FROM_PORTS:
-        part_ports(pods)
     return nodes + others + pods
 
 

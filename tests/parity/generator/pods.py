@@ -89,23 +89,6 @@ def add_ports(r: Random, target: Manifest) -> None:
             taker["ports"] = [_port(r) for _ in range(r.choice([1, 2]))]
 
 
-def part_ports(pods: Sequence[Manifest]) -> None:
-    """Leave each port of a Node to the first Pod there that takes it.
-
-    Where two hold one, kube-scheduler takes it for free as soon as either is evicted.
-    """
-    holders: dict[tuple[str, int, str], str] = {}
-    for pod in pods:
-        if is_pending(pod):
-            continue
-        spec, name = pod["spec"], name_of(pod)
-        for container in (*spec["containers"], *spec.get("initContainers", ())):
-            for port in container.get("ports", ()):
-                key = (spec["nodeName"], port.get("hostPort", 0), port.get("protocol") or "TCP")
-                if port.get("hostPort") and holders.setdefault(key, name) != name:
-                    del port["hostPort"]
-
-
 def _port(r: Random) -> Manifest:
     port: Manifest = {
         "containerPort": 80,

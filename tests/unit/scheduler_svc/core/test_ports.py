@@ -69,6 +69,26 @@ def test_a_port_that_two_pods_share_is_free_when_both_are_gone() -> None:
     assert index.held(0) == {}
 
 
+def test_a_port_that_is_forgotten_is_free_whoever_holds_it() -> None:
+    index = PortIndex(2)
+    before = index.forgotten
+    for row in (0, 0, 1):
+        index.add(row, [HTTP_A], 1)
+    index.forget(0, [HTTP_A], -1)
+    assert is_free(index, HTTP_A, rows=2) == [True, False]
+    # At all addresses: there the other one's is still taken.
+    assert is_free(index, HTTP, rows=2) == [True, False]
+    index.add(0, [HTTP], 1)
+    assert is_free(index, HTTP, rows=2) == [False, False]
+    assert is_free(index, HTTP_A, rows=2) == [False, False]
+    index.add(0, [HTTP], -1)
+    index.forget(0, [HTTP_A], 1)
+    assert is_free(index, HTTP_A, rows=2) == [False, False]
+    index.forget(0, [HTTP_A], -1)
+    index.restore(before)
+    assert is_free(index, HTTP_A, rows=2) == [False, False]
+
+
 def test_the_index_grows() -> None:
     index = PortIndex(1)
     index.add(0, [HTTP_A], 1)

@@ -25,6 +25,7 @@ from scheduler_svc.core.objects import ContainerPort
 from scheduler_svc.core.plugins.node_resources_fit import NodeResourcesFit
 from scheduler_svc.core.pod_counts import PodCounter, PodQuery, PodTerm
 from scheduler_svc.core.pods import PodInfo
+from scheduler_svc.core.ports import EVERY_ADDRESS
 from scheduler_svc.core.preemption.budgets import Budgets
 from scheduler_svc.core.preemption.search import NO_VICTIMS, Search, SearchResult
 from scheduler_svc.core.status import Code, Status
@@ -147,6 +148,21 @@ def test_broken_budgets_are_counted_and_victims_come_by_importance() -> None:
     [candidate] = search(attempt, budget("web", 0, {"app": "web"})).candidates
     assert [victim.name for victim in candidate.victims] == ["other", "web"]
     assert candidate.violation_count == 1
+
+
+def test_a_port_that_two_pods_hold_counts_as_free_while_one_of_them_is_off() -> None:
+    """As upstream's set of ports has it; afterwards it is taken as before."""
+    port = [ContainerPort(host_port=80)]
+    held = [
+        pod("stays", 20, node="n", ports=port),
+        pod("first", 1, node="n", ports=port),
+        pod("second", 1, node="n", ports=port),
+    ]
+    attempt = failed_attempt(pod("new", 10, ports=port), [make_node_info("n")], held)
+    assert victims(search(attempt)) == {0: ["first", "second"]}
+    free = attempt.cache.columns.ports.free([("TCP", 80, EVERY_ADDRESS)], slice(0, 1))
+    assert free is not None
+    assert not free.any()
 
 
 def test_host_ports_are_freed() -> None:
