@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from scheduler_svc.core.effects import (
     Effect,
@@ -66,7 +67,8 @@ def run(scheduler: Scheduler, *names: str, cpu: int = 2, **fields: bool) -> None
     """Put Pods of priority 1 on the Node."""
     for name in names:
         pod = make_pod_info(name, node="n1", priority=1, requests={"cpu": cpu}, **fields)  # type: ignore[arg-type]
-        assert scheduler.handle(PodUpserted(pod), at(0)) == []
+        started = replace(pod, start_time="2026-01-01T00:00:00Z")
+        assert scheduler.handle(PodUpserted(started), at(0)) == []
 
 
 def leave(scheduler: Scheduler, name: str, seconds: float = 2, cpu: int = 2) -> None:
