@@ -20,9 +20,9 @@ from scheduler_svc.controller.custom_resources import ObjectKey
 from scheduler_svc.controller.defaults import CONTROLLER_NAME
 from scheduler_svc.core.clock import Now
 from scheduler_svc.shell.clock import read_now
-from scheduler_svc.shell.complaints import Complaints
-from scheduler_svc.shell.event_request import EventNames, reporting_instance
 from scheduler_svc.shell.timestamps import format_micro_time
+from scheduler_svc.shell.writes.complaints import Complaints
+from scheduler_svc.shell.writes.event_request import EventNames, reporting_instance
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"

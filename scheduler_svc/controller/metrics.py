@@ -21,7 +21,7 @@ from scheduler_svc.controller.pod_watch import PodWatch
 from scheduler_svc.controller.reconciliation import CONFLICT, Reconciliation
 from scheduler_svc.controller.status_writer import StatusWriter, WriteResult
 from scheduler_svc.shell.lease import LeaseElection
-from scheduler_svc.shell.metric_table import LEADER
+from scheduler_svc.shell.metrics.metric_table import LEADER
 
 _STATES: Final = ("pending", "unschedulable", "scheduled", "running", "succeeded", "failed")
 _VALIDITY: Final = {True: "true", False: "false", None: "unknown"}

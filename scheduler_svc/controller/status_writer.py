@@ -23,7 +23,7 @@ from kubeio.errors import (
 )
 from scheduler_svc.controller.defaults import CONTROLLER_NAME
 from scheduler_svc.controller.holdings import HeldObject, hold
-from scheduler_svc.shell.complaints import Complaints
+from scheduler_svc.shell.writes.complaints import Complaints
 
 TIMEOUT_SECONDS: Final = 10.0
 

@@ -19,10 +19,8 @@ from scheduler_svc.core.events import ProfileRemoved, ProfileSet
 from scheduler_svc.core.pods import PodInfo
 from scheduler_svc.core.scheduler import Scheduler, Timing
 from scheduler_svc.shell.access import Access
-from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.custom_plugins.feed_api import ApiServerFeeds
 from scheduler_svc.shell.custom_plugins.feeds import RunningFeeds
-from scheduler_svc.shell.event_metrics import EventMetrics
 from scheduler_svc.shell.executor import EffectWriters, Executor
 from scheduler_svc.shell.explain.asking import Profiles
 from scheduler_svc.shell.explain.endpoint import ExplainEndpoint
@@ -33,20 +31,22 @@ from scheduler_svc.shell.hooks import Hooks, Identity
 from scheduler_svc.shell.inbox import Inbox
 from scheduler_svc.shell.journal import Journal
 from scheduler_svc.shell.loop import SchedulingLoop
-from scheduler_svc.shell.metrics import (
+from scheduler_svc.shell.metrics.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.metrics.event_metrics import EventMetrics
+from scheduler_svc.shell.metrics.plugin_metrics import PluginMetrics
+from scheduler_svc.shell.metrics.pod_resource_metrics import PodResourceEndpoint
+from scheduler_svc.shell.metrics.scheduler_metrics import (
     CoreMetrics,
     ProcessMetrics,
     WriteMetrics,
 )
-from scheduler_svc.shell.plugin_metrics import PluginMetrics
-from scheduler_svc.shell.pod_resource_metrics import PodResourceEndpoint
-from scheduler_svc.shell.reflectors import Reflectors
 from scheduler_svc.shell.scheduler_profiles.live import LiveProfiles
 from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE
 from scheduler_svc.shell.scheduler_profiles.planning import Planner
 from scheduler_svc.shell.scheduler_profiles.reporting import observer_name
 from scheduler_svc.shell.startup import StartPlan
-from scheduler_svc.shell.view import View
+from scheduler_svc.shell.views.reflectors import Reflectors
+from scheduler_svc.shell.views.view import View
 from scheduler_svc.shell.writers import Asking, Writers, make_writers
 
 

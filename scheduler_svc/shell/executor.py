@@ -33,9 +33,9 @@ from scheduler_svc.core.events import (
     VictimsAnswered,
 )
 from scheduler_svc.core.framework.stopwatch import Stopwatch
-from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal
-from scheduler_svc.shell.plugin_metrics import PluginMetrics
+from scheduler_svc.shell.metrics.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.metrics.plugin_metrics import PluginMetrics
 
 _NOTED: Final = frozenset(
     {

@@ -6,7 +6,7 @@ from typing import Final
 
 from kubeio.health import Remark
 from kubeio.serving import HttpsServer
-from scheduler_svc.shell.reflectors import MAX_SILENCE_SECONDS, Reflectors
+from scheduler_svc.shell.views.reflectors import MAX_SILENCE_SECONDS, Reflectors
 
 LEASE_TOLERANCE_SECONDS: Final = 20.0
 """How much longer than its duration a leader's Lease may be without a renewal."""

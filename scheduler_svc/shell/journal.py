@@ -20,10 +20,10 @@ from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.framework.diagnosis import NO_NODES_TEXT
 from scheduler_svc.core.queue.hints import QueueingHints
 from scheduler_svc.core.status import Code
-from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.explain.memory import DecisionMemory
-from scheduler_svc.shell.plugin_metrics import SAMPLE, PluginMetrics
+from scheduler_svc.shell.metrics.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.metrics.plugin_metrics import SAMPLE, PluginMetrics
 
 _HINTS_LOG_SECONDS: Final = 10.0
 

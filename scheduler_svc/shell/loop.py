@@ -15,9 +15,9 @@ from typing import Final
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.shell.clock import read_now
-from scheduler_svc.shell.event_metrics import EventMetrics
 from scheduler_svc.shell.executor import Executor
 from scheduler_svc.shell.inbox import Inbox
+from scheduler_svc.shell.metrics.event_metrics import EventMetrics
 
 SLICE_SECONDS: Final = 0.005
 _SHORTEST_WAIT_SECONDS: Final = 0.001

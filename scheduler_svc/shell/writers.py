@@ -16,13 +16,7 @@ from scheduler_svc.core.leaderelection import ElectionTiming, LeaderElection
 from scheduler_svc.core.scheduler import Scheduler
 from scheduler_svc.core.volumes.writes import VolumeWrites
 from scheduler_svc.shell.access import Access
-from scheduler_svc.shell.binder import Binder, BindGuards
-from scheduler_svc.shell.binding_activity import BindingActivity
-from scheduler_svc.shell.concurrency import AdaptiveLimit
-from scheduler_svc.shell.condition_patcher import ConditionPatcher
 from scheduler_svc.shell.custom_plugins.outside_work import OutsideWork
-from scheduler_svc.shell.event_recorder import EventRecorder
-from scheduler_svc.shell.evictor import Evictor
 from scheduler_svc.shell.extenders import ExtenderDesk, ExtenderMetrics
 from scheduler_svc.shell.extenders.binding import ExtenderBinding
 from scheduler_svc.shell.extenders.client import ExtenderClient
@@ -37,6 +31,12 @@ from scheduler_svc.shell.pre_bind import (
     VolumeWriter,
 )
 from scheduler_svc.shell.startup import StartPlan
+from scheduler_svc.shell.writes.binder import Binder, BindGuards
+from scheduler_svc.shell.writes.binding_activity import BindingActivity
+from scheduler_svc.shell.writes.concurrency import AdaptiveLimit
+from scheduler_svc.shell.writes.condition_patcher import ConditionPatcher
+from scheduler_svc.shell.writes.event_recorder import EventRecorder
+from scheduler_svc.shell.writes.evictor import Evictor
 
 CUSTOM_CONCURRENCY: Final = 512
 """How many `pre_bind` of users' plugins run at once: they wait for others, not for our server."""

@@ -15,10 +15,10 @@ from kubeio.credentials import Credentials
 from kubeio.writes import WritePool
 from scheduler_svc.core.effects import BindPod, PodReference
 from scheduler_svc.core.events import BindFailed, BindFailure, BindSucceeded
-from scheduler_svc.shell.binder import Binder, BindGuards
-from scheduler_svc.shell.binding_activity import BindingActivity
-from scheduler_svc.shell.binding_outcome import Outcome
-from scheduler_svc.shell.concurrency import AdaptiveLimit
+from scheduler_svc.shell.writes.binder import Binder, BindGuards
+from scheduler_svc.shell.writes.binding_activity import BindingActivity
+from scheduler_svc.shell.writes.binding_outcome import Outcome
+from scheduler_svc.shell.writes.concurrency import AdaptiveLimit
 from tests.faultproxy import Delay, HalfOpen, LoseAnswer, Match, Respond, wait_until
 from tests.integration.write_bench import SCHEDULER_NAME, WriteBench, write_bench
 

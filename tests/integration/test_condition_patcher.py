@@ -9,8 +9,8 @@ import pytest
 from deploy.controlplane import ControlPlane
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import PatchPodCondition, PodReference
-from scheduler_svc.shell.binding_activity import BindingActivity
-from scheduler_svc.shell.condition_patcher import ConditionPatcher
+from scheduler_svc.shell.writes.binding_activity import BindingActivity
+from scheduler_svc.shell.writes.condition_patcher import ConditionPatcher
 from tests.faultproxy import LoseAnswer, Match, Respond, wait_until
 from tests.integration.write_bench import WriteBench, write_bench
 

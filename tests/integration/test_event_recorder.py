@@ -10,9 +10,9 @@ import pytest
 from deploy.controlplane import ControlPlane
 from scheduler_svc.core.clock import Now
 from scheduler_svc.core.effects import EventType, PodReference, RecordEvent
-from scheduler_svc.shell.binding_activity import BindingActivity
-from scheduler_svc.shell.event_recorder import EventRecorder
-from scheduler_svc.shell.event_series import FINISH_SECONDS
+from scheduler_svc.shell.writes.binding_activity import BindingActivity
+from scheduler_svc.shell.writes.event_recorder import EventRecorder
+from scheduler_svc.shell.writes.event_series import FINISH_SECONDS
 from tests.faultproxy import LoseAnswer, Match, Respond, wait_until
 from tests.integration.write_bench import EVENTS, SCHEDULER_NAME, WriteBench, write_bench
 

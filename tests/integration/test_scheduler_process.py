@@ -14,7 +14,7 @@ import pytest
 
 from deploy.controlplane import ControlPlane, Reporter
 from scheduler_svc.shell.health import UNSERVED
-from scheduler_svc.shell.object_views import WATCHED_KINDS, WatchedKind
+from scheduler_svc.shell.views.object_views import WATCHED_KINDS, WatchedKind
 from tests.integration.rest import create, read, request, wait_for
 from tests.integration.scheduler_process import SchedulerProcess, StartedScheduler, as_json
 

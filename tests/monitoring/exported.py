@@ -14,9 +14,9 @@ from node_agent.shell.journey import metric_table as journeys
 from node_agent.shell.kubelet import metric_table as kubelet
 from node_agent.shell.kubelet.start_metrics import START_HISTOGRAMS
 from scheduler_svc.controller import metric_table as controller
-from scheduler_svc.shell import metric_table as scheduler
-from scheduler_svc.shell import plugin_metric_table as plugins
 from scheduler_svc.shell.custom_plugins import watching
+from scheduler_svc.shell.metrics import metric_table as scheduler
+from scheduler_svc.shell.metrics import plugin_metric_table as plugins
 
 TARGET_LABELS: Final = frozenset(
     {"cluster", "namespace", "release", "job", "instance", "pod", "node"}

@@ -24,7 +24,7 @@ from scheduler_svc.core.events import (
 from scheduler_svc.core.nodes import NodeInfo
 from scheduler_svc.core.objects import Node, Pod
 from scheduler_svc.core.pods import PodInterner
-from scheduler_svc.shell.object_views import WATCHED_KINDS
+from scheduler_svc.shell.views.object_views import WATCHED_KINDS
 from tests.property.whole_objects import Manifest
 
 _WATCHED: Final = {watched.kind.value: watched for watched in WATCHED_KINDS}

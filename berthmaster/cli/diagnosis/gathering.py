@@ -42,10 +42,10 @@ from kubeio.client import KubeClient, decode_body
 from kubeio.credentials import Credentials
 from kubeio.errors import ForbiddenError, KubeError, NotFoundError
 from kubeio.resources import ResourcePath
-from scheduler_svc.shell.decode import UNFINISHED_PODS
 from scheduler_svc.shell.explain.question import DEFAULT_PORT, Question, Source
 from scheduler_svc.shell.explain.reaching import api_server_away
 from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE
+from scheduler_svc.shell.views.decode import UNFINISHED_PODS
 
 PODS: Final = ResourcePath("", "v1", "pods")
 NODES: Final = ResourcePath("", "v1", "nodes")

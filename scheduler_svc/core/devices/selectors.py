@@ -18,12 +18,12 @@ import msgspec
 from cel_expr_python import cel
 
 from scheduler_svc.core.device_objects import Device, DeviceAttribute
-from scheduler_svc.core.devices.cel_environments import checking, running
-from scheduler_svc.core.devices.cel_functions import FUNCTIONS
-from scheduler_svc.core.devices.cel_quantities import quantity_value
-from scheduler_svc.core.devices.cel_syntax import rewritten
-from scheduler_svc.core.devices.cel_values import NO_OVERLOAD, names_of
-from scheduler_svc.core.devices.cel_versions import version_value
+from scheduler_svc.core.devices.cel.environments import checking, running
+from scheduler_svc.core.devices.cel.functions import FUNCTIONS
+from scheduler_svc.core.devices.cel.quantities import quantity_value
+from scheduler_svc.core.devices.cel.syntax import rewritten
+from scheduler_svc.core.devices.cel.values import NO_OVERLOAD, names_of
+from scheduler_svc.core.devices.cel.versions import version_value
 from scheduler_svc.core.errors import InputError
 
 _MAX_PROGRAMS: Final = 1024

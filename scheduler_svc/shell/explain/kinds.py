@@ -13,8 +13,8 @@ from scheduler_svc.core.cluster_objects import ObjectKind
 from scheduler_svc.core.errors import InputError
 from scheduler_svc.core.objects import ApiStruct, Node, ObjectMeta
 from scheduler_svc.shell.explain.nulls import with_empty_values
-from scheduler_svc.shell.object_views import WATCHED_KINDS
 from scheduler_svc.shell.scheduler_profiles.objects import KIND, RESOURCE, SchedulerProfile
+from scheduler_svc.shell.views.object_views import WATCHED_KINDS
 
 NODE: Final = "Node"
 POD: Final = "Pod"

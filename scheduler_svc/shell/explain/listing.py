@@ -9,7 +9,6 @@ from kubeio.client import KubeClient
 from kubeio.errors import ForbiddenError, InvalidError, NotFoundError
 from kubeio.resources import ResourcePath
 from scheduler_svc.core.errors import InputError
-from scheduler_svc.shell.decode import UNFINISHED_PODS
 from scheduler_svc.shell.explain.documents import Document
 from scheduler_svc.shell.explain.kinds import (
     NODE,
@@ -20,8 +19,9 @@ from scheduler_svc.shell.explain.kinds import (
 )
 from scheduler_svc.shell.explain.reading import read_snapshot
 from scheduler_svc.shell.explain.snapshot import Snapshot
-from scheduler_svc.shell.object_views import WATCHED_KINDS
 from scheduler_svc.shell.scheduler_profiles.objects import RESOURCE
+from scheduler_svc.shell.views.decode import UNFINISHED_PODS
+from scheduler_svc.shell.views.object_views import WATCHED_KINDS
 
 PODS: Final = ResourcePath("", "v1", "pods")
 _NODES: Final = ResourcePath("", "v1", "nodes")

@@ -21,14 +21,14 @@ from kubeio.client import KubeClient
 from kubeio.errors import KubeError, NotFoundError
 from scheduler_svc.core.effects import BindPod
 from scheduler_svc.core.events import BindFailed, BindFailure, BindSucceeded
-from scheduler_svc.shell.binder import BindGuards
-from scheduler_svc.shell.binding_activity import BindingActivity
-from scheduler_svc.shell.binding_outcome import Outcome, PodState, judge_pod
-from scheduler_svc.shell.binding_request import pod_path
 from scheduler_svc.shell.clock import read_monotonic_seconds
 from scheduler_svc.shell.extenders.client import ExtenderClient
 from scheduler_svc.shell.extenders.questions import ask_to_bind
 from scheduler_svc.shell.extenders.wire import ExtenderError
+from scheduler_svc.shell.writes.binder import BindGuards
+from scheduler_svc.shell.writes.binding_activity import BindingActivity
+from scheduler_svc.shell.writes.binding_outcome import Outcome, PodState, judge_pod
+from scheduler_svc.shell.writes.binding_request import pod_path
 
 CONFIRM_SECONDS: Final = 5.0
 """An extender that binds before it answers, as it should, is confirmed at the first look."""

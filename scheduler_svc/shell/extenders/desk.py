@@ -40,7 +40,7 @@ from scheduler_svc.shell.extenders.questions import (
     ask_to_prioritize,
 )
 from scheduler_svc.shell.extenders.wire import ExtenderError
-from scheduler_svc.shell.work_queue import WorkQueue
+from scheduler_svc.shell.writes.work_queue import WorkQueue
 
 _STOPPING: Final = "this replica is stopping"
 

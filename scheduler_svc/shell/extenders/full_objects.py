@@ -16,10 +16,10 @@ from kubeio.decoding import Query
 from kubeio.errors import ApiError, KubeError, NotFoundError
 from kubeio.resources import ResourcePath
 from scheduler_svc.core.effects import PodReference
-from scheduler_svc.shell.binding_request import pod_path
 from scheduler_svc.shell.extenders.pending_pods import PendingPods
 from scheduler_svc.shell.extenders.wire import ExtenderError
-from scheduler_svc.shell.view import View
+from scheduler_svc.shell.views.view import View
+from scheduler_svc.shell.writes.binding_request import pod_path
 
 VIEW_NAME: Final = "nodes-for-extenders"
 READ_CONCURRENCY: Final = 16

@@ -3,7 +3,7 @@
 from prometheus_client import Metric
 
 from kubeio.instruments import Counter, Histogram
-from scheduler_svc.shell import metric_table as table
+from scheduler_svc.shell.metrics import metric_table as table
 
 
 class ExtenderMetrics:

@@ -13,7 +13,7 @@ import msgspec
 from kubeio.changes import Deleted, ReflectorEvent
 from scheduler_svc.core.events import Event
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.shell.view import View
+from scheduler_svc.shell.views.view import View
 
 LIMIT: Final = 2_000
 """Some 10 MiB."""

@@ -40,9 +40,9 @@ from scheduler_svc.core.effects import (
 )
 from scheduler_svc.core.objects import ObjectMeta
 from scheduler_svc.shell.clock import read_now
-from scheduler_svc.shell.plugin_metric_table import CLAIMS_CREATED
+from scheduler_svc.shell.metrics.plugin_metric_table import CLAIMS_CREATED
 from scheduler_svc.shell.timestamps import format_time
-from scheduler_svc.shell.write_outcome import WriteOutcome, WriteVerdict, settle
+from scheduler_svc.shell.writes.write_outcome import WriteOutcome, WriteVerdict, settle
 
 TRY_COUNT: Final = 4
 TIMEOUT_SECONDS: Final = 10.0

@@ -24,7 +24,7 @@ from typing import Any, Final, Self
 from kubeio.logs import fields
 from scheduler_svc.core.effects import RunCleanup, RunPreBind, WithdrawPreBind
 from scheduler_svc.core.events import PreBindFinished
-from scheduler_svc.shell.workers import Workers
+from scheduler_svc.shell.writes.workers import Workers
 
 PreBindHandler = Callable[[Any], Awaitable[str]]
 """Carries out one effect; gives what went wrong, "" for success. Must end on its own."""

@@ -20,7 +20,7 @@ from kubeio.resources import ResourcePath
 from scheduler_svc.core.effects import RunPreBind
 from scheduler_svc.core.storage_objects import BOUND_BY_CONTROLLER, SELECTED_NODE
 from scheduler_svc.core.volumes.writes import KeepVolume, ObjectVersion, SelectNode, VolumeWrites
-from scheduler_svc.shell.write_outcome import WriteVerdict, settle
+from scheduler_svc.shell.writes.write_outcome import WriteVerdict, settle
 
 TRY_COUNT: Final = 4
 TIMEOUT_SECONDS: Final = 10.0

@@ -13,7 +13,7 @@ from kubeio.reflector import FRUITLESS_SECONDS_BEFORE_LIST
 from kubeio.source import DEFAULT_TIMING
 from scheduler_svc.controller.health import LONGEST_POD_SILENCE_SECONDS
 from scheduler_svc.controller.operator.settings import SILENCE_SECONDS
-from scheduler_svc.shell.reflectors import MAX_SILENCE_SECONDS
+from scheduler_svc.shell.views.reflectors import MAX_SILENCE_SECONDS
 from tests.unit.kubeio.log_lines import lines_of
 from tests.unit.kubeio.test_reflector_loop import Rig, Script, bookmark, event, page, thing
 

@@ -31,9 +31,9 @@ from scheduler_svc.core.events import (
     ProfileRemoved,
     ProfileSet,
 )
-from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.executor import EffectWriters, Executor
-from scheduler_svc.shell.plugin_metrics import SAMPLE, PluginMetrics
+from scheduler_svc.shell.metrics.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.metrics.plugin_metrics import SAMPLE, PluginMetrics
 from tests.unit.scheduler_svc.shell.effects import POD, bind_pod, report_attempt, report_bound
 from tests.unit.scheduler_svc.shell.registry import Samples
 

@@ -12,8 +12,8 @@ from scheduler_svc.shell.health import (
     add_shutdown_check,
     add_watch_checks,
 )
-from scheduler_svc.shell.reflectors import Reflectors
-from tests.unit.scheduler_svc.shell.test_reflectors import FakeServer
+from scheduler_svc.shell.views.reflectors import Reflectors
+from tests.unit.scheduler_svc.shell.views.test_reflectors import FakeServer
 
 
 class Server(HttpsServer):

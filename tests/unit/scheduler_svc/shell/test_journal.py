@@ -10,9 +10,9 @@ from kubeio.logs import verbosity_level
 from scheduler_svc.core.effects import AttemptResult, ReportRefusal
 from scheduler_svc.core.events import BindFailed, BindFailure
 from scheduler_svc.core.queue.hints import HintError, QueueingHints
-from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.journal import Journal, log_hint_errors
-from scheduler_svc.shell.plugin_metrics import PluginMetrics
+from scheduler_svc.shell.metrics.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.metrics.plugin_metrics import PluginMetrics
 from tests.unit.scheduler_svc.shell.effects import POD, bind_pod, report_attempt, report_bound
 from tests.unit.scheduler_svc.shell.registry import Samples
 

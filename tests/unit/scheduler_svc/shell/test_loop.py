@@ -9,12 +9,12 @@ from scheduler_svc.core.effects import BindPod, Effect
 from scheduler_svc.core.errors import InvariantError
 from scheduler_svc.core.events import BindSucceeded, Event, NodeUpserted, PodUpserted
 from scheduler_svc.core.scheduler import Scheduler
-from scheduler_svc.shell.attempt_metrics import AttemptMetrics
 from scheduler_svc.shell.config import default_configuration, rename_for_live
 from scheduler_svc.shell.executor import EffectWriters, Executor
 from scheduler_svc.shell.inbox import Inbox
 from scheduler_svc.shell.loop import SLICE_SECONDS, SchedulingLoop
-from scheduler_svc.shell.plugin_metrics import PluginMetrics
+from scheduler_svc.shell.metrics.attempt_metrics import AttemptMetrics
+from scheduler_svc.shell.metrics.plugin_metrics import PluginMetrics
 from scheduler_svc.shell.profiles import make_profiles
 from tests.builders import at, make_node_info, make_pod_info
 from tests.faultproxy import wait_until

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from kubeio.resources import ResourcePath
-from scheduler_svc.shell.object_views import WATCHED_KINDS
+from scheduler_svc.shell.views.object_views import WATCHED_KINDS
 
 MANIFEST = Path(__file__).parents[4] / "deploy/manifests/berthmaster.yaml"
 WATCHING = ("list", "watch")

@@ -17,13 +17,13 @@ from scheduler_svc.core.events import (
     VictimsAnswered,
     VictimUids,
 )
-from scheduler_svc.shell.binder import BindGuards
-from scheduler_svc.shell.binding_activity import BindingActivity
 from scheduler_svc.shell.extenders import binding as binding_module
 from scheduler_svc.shell.extenders.binding import ExtenderBinding
 from scheduler_svc.shell.extenders.client import ExtenderClient
 from scheduler_svc.shell.extenders.desk import ExtenderDesk
 from scheduler_svc.shell.extenders.full_objects import FullObjects
+from scheduler_svc.shell.writes.binder import BindGuards
+from scheduler_svc.shell.writes.binding_activity import BindingActivity
 from tests.extender_server import Answering, ExtenderServer, RawAnswer
 from tests.faultproxy import wait_until
 from tests.unit.scheduler_svc.shell.extenders.rig import (

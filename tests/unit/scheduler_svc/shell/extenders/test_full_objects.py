@@ -9,9 +9,9 @@ from kubeio.changes import Deleted, Listed, Upserted
 from kubeio.decoding import ObjectDecoder
 from kubeio.response import Response
 from scheduler_svc.core.effects import PodReference
-from scheduler_svc.shell.decode import pod_view
 from scheduler_svc.shell.extenders.full_objects import FullNode, FullObjects
 from scheduler_svc.shell.extenders.wire import ExtenderError
+from scheduler_svc.shell.views.decode import pod_view
 from tests.unit.scheduler_svc.shell.extenders.rig import POD, POD_PATH, pod_json
 from tests.unit.scheduler_svc.shell.scripted_api import Answer, ScriptedApi, ScriptedClient, status
 

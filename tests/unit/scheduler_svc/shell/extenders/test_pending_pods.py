@@ -9,10 +9,10 @@ from kubeio.changes import Deleted, Listed, Upserted
 from kubeio.decoding import ObjectDecoder
 from scheduler_svc.core.events import PodDeleted, PodUpserted
 from scheduler_svc.core.pods import PodInfo
-from scheduler_svc.shell.decode import pod_view
 from scheduler_svc.shell.extenders import pending_pods as module
 from scheduler_svc.shell.extenders.pending_pods import PendingPods
-from scheduler_svc.shell.view import View
+from scheduler_svc.shell.views.decode import pod_view
+from scheduler_svc.shell.views.view import View
 
 
 def follow(pods: PendingPods) -> View[PodInfo]:

@@ -1,0 +1,1 @@
+"""What is written to the API server: Bindings, conditions, Events, evictions; each its queue."""
